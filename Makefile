@@ -87,6 +87,14 @@ $(DIST)/.installed: pyproject.toml
 dist: $(DIST)/.installed  ## build sdist and wheel into dist/, check them, try them on every Python there is
 	@$(DIST)/bin/python .ci/dist.py
 
+DOCKER  ?= docker
+COMPOSE ?= $(DOCKER) compose
+
+.PHONY: image
+image:  ## build the container image and try it (DOCKER=podman COMPOSE=podman-compose)
+	@$(DOCKER) build --target broker --tag ottla .
+	@DOCKER="$(DOCKER)" COMPOSE="$(COMPOSE)" container/try.sh
+
 .PHONY: site
 site: $(STAMP)  ## build the documentation as a site, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

@@ -10,6 +10,7 @@ PATH, or of pyenv. Then a broker is started, records go in and come out, and it 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 DIST: Final = ROOT / "dist"
+BILL: Final = ROOT / "build" / "sbom.cdx.json"
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 SECONDS_MAX: Final = 120
 
@@ -46,6 +48,7 @@ def main() -> int:
 def build() -> tuple[Path, Path]:
     """The sdist and the wheel."""
     shutil.rmtree(DIST, ignore_errors=True)
+    BILL.unlink(missing_ok=True)
     run(sys.executable, "-m", "build", "--outdir", DIST, ROOT)
     (sdist,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
     return sdist, wheel
@@ -80,14 +83,24 @@ def try_out(artifact: Path, python: str, version: str) -> None:
     with tempfile.TemporaryDirectory() as home:
         run(python, "-m", "venv", home)
         scripts = Path(home) / ("Scripts" if os.name == "nt" else "bin")
+        bytes_before = weigh(Path(home))
         run(scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", artifact)
+        bytes_brought = weigh(Path(home)) - bytes_before
         said = output(scripts / "ottla", "--version")
         assert said == f"ottla {version}\n", f"{artifact.name} is {said!r}"
         output(scripts / "python", "-c", "import ottla.testing", cwd=home)
         use(scripts / "ottla", home)
-        if artifact.suffix == ".whl":
-            write_bill(scripts / "python")
-        say(f"{artifact.name} works with {output(scripts / 'python', '--version').strip()}")
+        if artifact.suffix == ".whl" and not BILL.exists():  # the oldest Python needs most
+            write_bill(scripts / "python", version)
+        say(
+            f"{artifact.name} works with {output(scripts / 'python', '--version').strip()}, "
+            f"and brings {bytes_brought / 1e6:.0f} MB"
+        )
+
+
+def weigh(folder: Path) -> int:
+    """How many bytes there are in it."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
 def use(ottla: Path, home: str) -> None:
@@ -108,11 +121,15 @@ def use(ottla: Path, home: str) -> None:
             broker.kill()
 
 
-def write_bill(python: Path) -> None:
+def write_bill(python: Path, version: str) -> None:
     """What an installation consists of, as CycloneDX has it; beside the release, not in it."""
     cyclonedx = Path(sys.executable).parent / "cyclonedx-py"
-    (ROOT / "build").mkdir(exist_ok=True)
-    run(cyclonedx, "environment", "--output-file", ROOT / "build" / "sbom.cdx.json", python)
+    BILL.parent.mkdir(exist_ok=True)
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools", "pip")  # what every environment begins with
+    run(cyclonedx, "environment", "--pyproject", ROOT / "pyproject.toml", "--output-file", BILL, python)
+    bill = json.loads(BILL.read_text(encoding="utf-8"))
+    bill["metadata"]["component"]["version"] = version  # the tag says it, pyproject.toml doesn't
+    BILL.write_text(json.dumps(bill, indent=2), encoding="utf-8")
 
 
 def print_changes(version: str) -> int:

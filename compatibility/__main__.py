@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from compatibility import certificate, page
 from compatibility.brokers import Kafka, Ottla
-from compatibility.clients import CLIENTS
+from compatibility.clients import CLIENTS, Client
 from compatibility.clients.client import CACHE
-from compatibility.matrix import Matrix
+from compatibility.matrix import Matrix, Rows
 from compatibility.results import CLIENTS as RESULTS
 from compatibility.results import Stamp, load, save
-from ottla.protocol.generate.modules import KAFKA_VERSION
 
 _BROKERS: Final = (Ottla(), Kafka())
 
@@ -32,20 +32,30 @@ def main() -> int:
     if reason := certificate.missing():
         parser.exit(1, f"card: {reason}\n")
     brokers = [broker for broker in _BROKERS if not _is_missing(broker)]
-    known = {(row["client"], row["version"]): row for row in load(RESULTS).get("rows", ())}
     stamp = Stamp.now()
-    matrix = Matrix(stamp, known, _say, CACHE / "logs")
-    with tempfile.TemporaryDirectory(prefix="ottla-card-") as directory:
-        matrix.play(clients, brokers, certificate.make_certificate(Path(directory)))
-    rows = [
-        matrix.rows[client.name, version]
-        for client in CLIENTS
-        for version in client.versions
-        if (client.name, version) in matrix.rows
-    ]
-    save(RESULTS, {**stamp.json(), "kafka": KAFKA_VERSION, "rows": rows})
+    matrix = Matrix(stamp, _kept(), _say, CACHE / "logs")
+    try:
+        with tempfile.TemporaryDirectory(prefix="ottla-card-") as directory:
+            matrix.play(clients, brokers, certificate.make_certificate(Path(directory)))
+    finally:
+        keep(stamp, matrix.rows, clients)
     print(f"card: {page.write()} is printed", file=sys.stderr)
     return 0
+
+
+def _kept() -> Rows:
+    """The rows of earlier runs."""
+    return {(row["client"], row["version"]): row for row in load(RESULTS).get("rows", ())}
+
+
+def keep(stamp: Stamp, rows: Rows, played: Sequence[Client]) -> None:
+    """Write the rows of these clients, and of the others what is kept by now. What isn't played any more goes."""
+    kept = _kept()
+    of_clients = {client.name for client in played}
+    ordered = [(client.name, version) for client in CLIENTS for version in client.versions]
+    all_rows = {place: (rows if place[0] in of_clients else kept).get(place) for place in ordered}
+    present = [row for row in all_rows.values() if row is not None]
+    save(RESULTS, {**stamp.json(), "rows": present})
 
 
 def _is_missing(broker: Ottla | Kafka) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from compatibility.certificate import Certificate
+from ottla.protocol.generate.modules import KAFKA_VERSION
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.client import Client
 from tests.support.kafka_process import format_storage, missing_tools, running, wait_until_serving
@@ -45,10 +46,24 @@ _REFUSAL_SECONDS_MAX: Final = 20.0
 
 @dataclass(frozen=True)
 class CardBroker:
-    """A running broker: the address of each listener it serves, and in words why it does not serve the rest."""
+    """A running broker."""
 
+    name: str
+    #: The address of each listener that it serves.
     listeners: Mapping[str, str]
+    certificate: Certificate
+    #: In words, why it does not serve the rest.
     refusals: Mapping[str, str] = field(default_factory=dict)
+    #: Its release, if that says more than our commit.
+    release: str = ""
+
+    def security(self, needs: str) -> str:
+        """What a client's program has to know beside the address, as JSON."""
+        if needs == SSL:
+            return json.dumps({"ca": str(self.certificate.trusted)})
+        if needs == SASL:
+            return json.dumps({"user": _USER, "password": _PASSWORD})
+        return "{}"
 
 
 class Broker(Protocol):
@@ -75,7 +90,8 @@ class Ottla:
     def start(self, certificate: Certificate) -> Iterator[CardBroker]:
         refusals = {protocol: _refusal_to_listen(protocol) for protocol in (SSL, SASL)}
         with ottla(_SETTINGS, "--log-level", "error") as broker:
-            yield CardBroker({PLAINTEXT: broker.bootstrap}, refusals | _without_new_groups(broker.bootstrap))
+            refusals |= _without_new_groups(broker.bootstrap)
+            yield CardBroker(self.name, {PLAINTEXT: broker.bootstrap}, certificate, refusals)
 
 
 class Kafka:
@@ -106,16 +122,7 @@ class Kafka:
             properties, _ = format_storage(Path(directory), settings)
             with running(properties, addresses[PLAINTEXT]) as broker:
                 wait_until_serving(broker)
-                yield CardBroker(addresses)
-
-
-def security(needs: str, certificate: Certificate) -> str:
-    """What a client's program has to know beside the address, as JSON."""
-    if needs == SSL:
-        return json.dumps({"ca": str(certificate.trusted)})
-    if needs == SASL:
-        return json.dumps({"user": _USER, "password": _PASSWORD})
-    return "{}"
+                yield CardBroker(self.name, addresses, certificate, release=KAFKA_VERSION)
 
 
 def _refusal_to_listen(protocol: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from compatibility.brokers import Broker, CardBroker, security
+from compatibility.brokers import Broker, CardBroker
 from compatibility.certificate import Certificate
 from compatibility.clients import Client, Installed, InstallError, has
 from compatibility.results import FAILED, HAS_NONE, NOT_SERVED, PASSED, Cell, Stamp
@@ -45,14 +45,13 @@ class Matrix:
 
     def play(self, clients: Sequence[Client], brokers: Sequence[Broker], certificate: Certificate) -> None:
         """Play all stories of these clients against these brokers."""
-        with ExitStack() as stack:
-            running = {broker.name: stack.enter_context(broker.start(certificate)) for broker in brokers}
+        with ExitStack() as stack, ThreadPoolExecutor(_ROWS_AT_A_TIME) as pool:
+            running = [stack.enter_context(broker.start(certificate)) for broker in brokers]
             rows = [(client, version) for client in clients for version in client.versions]
-            with ThreadPoolExecutor(_ROWS_AT_A_TIME) as pool:
-                for done in [pool.submit(self._row, client, version, running, certificate) for client, version in rows]:
-                    done.result()
+            for done in [pool.submit(self._row, client, version, running) for client, version in rows]:
+                done.result()
 
-    def _row(self, client: Client, version: str, brokers: Mapping[str, CardBroker], certificate: Certificate) -> None:
+    def _row(self, client: Client, version: str, brokers: Sequence[CardBroker]) -> None:
         row = self.rows.setdefault((client.name, version), {"client": client.name, "version": version})
         row.pop("not run", None)
         try:
@@ -63,38 +62,25 @@ class Matrix:
             row["not run"] = {**self.stamp.json(), "why": str(error)}
             self.say(f"{client.name} {version}: not run here: {error}")
             return
-        for name, broker in brokers.items():
-            cells = {
-                story.name: self._cell(client, version, story, installed, broker, certificate, name)
-                for story in STORIES
+        for broker in brokers:
+            cells = {story.name: self._cell(client, version, story, installed, broker) for story in STORIES}
+            row[broker.name] = {
+                **self.stamp.json(),
+                **({"release": broker.release} if broker.release else {}),
+                "stories": {story: str(cell) for story, cell in cells.items()},
             }
-            row[name] = {**self.stamp.json(), "stories": {story: str(cell) for story, cell in cells.items()}}
-            self._tell(f"{client.name} {version} and {name}", cells)
+            self._tell(f"{client.name} {version} and {broker.name}", cells)
 
-    def _cell(
-        self,
-        client: Client,
-        version: str,
-        story: Story,
-        installed: Installed,
-        broker: CardBroker,
-        certificate: Certificate,
-        broker_name: str,
-    ) -> Cell:
+    def _cell(self, client: Client, version: str, story: Story, installed: Installed, broker: CardBroker) -> Cell:
         if not has(client, version, story.name):
             return Cell(HAS_NONE)
-        refusal = broker.refusals.get(story.needs)
         role = Role(
             f"{client.name} {version}",
             installed,
-            security(story.needs, certificate),
-            ATTEMPT_SECONDS if refusal else PATIENCE_SECONDS,
+            broker.security(story.needs),
+            ATTEMPT_SECONDS if story.needs in broker.refusals else PATIENCE_SECONDS,
         )
-        log_path = self.logs / f"{role.name} {story.name} {broker_name}.log"
-        failure = played(story, role, broker, log_path)
-        if failure is None:
-            return Cell(PASSED)
-        return Cell(NOT_SERVED, refusal) if refusal else Cell(FAILED, failure)
+        return played(story, role, broker, self.logs / f"{role.name} {story.name} {broker.name}.log")
 
     def _tell(self, who: str, cells: Mapping[str, Cell]) -> None:
         with self._lock:
@@ -104,16 +90,23 @@ class Matrix:
                     self.say(f"  {story}: {cell.why}")
 
 
-def played(story: Story, role: Role, broker: CardBroker, log_path: Path) -> str | None:
-    """Play one story; returns None if its sentence held, and otherwise why not, in one line."""
+def played(story: Story, role: Role, broker: CardBroker, log_path: Path) -> Cell:
+    """Play one story, and tell what came of it.
+
+    What the broker says it does not serve is tried all the same. A client that crashes then has proved nothing.
+    """
     log_path.parent.mkdir(parents=True, exist_ok=True)
     with Stage(role, broker, story.needs, log_path) as stage:
         try:
             story.play(stage)
         except (AssertionError, RefusedError, OSError) as error:
             said = str(error).partition("\n")[0] or type(error).__name__
-            return _shortened(f"{said} ({words})" if (words := stage.last_words) and "ended" in said else said)
-    return None
+            if stage.has_crashed:
+                return Cell(FAILED, _shortened(f"{said} ({stage.last_words})"))
+            if story.needs in broker.refusals:
+                return Cell(NOT_SERVED, broker.refusals[story.needs])
+            return Cell(FAILED, _shortened(said))
+    return Cell(PASSED)
 
 
 def _shortened(text: str) -> str:

@@ -48,8 +48,10 @@ class Stamp:
 
     @classmethod
     def now(cls) -> Self:
+        """A `+` behind the commit: Ottla's sources are not as they are there."""
         head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        return cls(time.strftime("%Y-%m-%d"), head.stdout.strip())
+        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "ottla"], check=False).returncode
+        return cls(time.strftime("%Y-%m-%d"), head.stdout.strip() + ("+" if changed else ""))
 
     def json(self) -> dict[str, str]:
         return {"made": self.made, "commit": self.commit}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
@@ -49,10 +50,13 @@ class Stage:
         self._role = role
         self._bootstrap = broker.listeners.get(needs, broker.listeners[PLAINTEXT])
         self._plain: Final = broker.listeners[PLAINTEXT]
-        self._backstage = Backstage(self._plain)
         self._log_path = log_path
         self._log: IO[str] = log_path.open("w")
         self._started: list[ClientProcess] = []
+
+    @cached_property
+    def _backstage(self) -> Backstage:
+        return Backstage(self._plain)
 
     def start(self, client_id: str) -> ClientProcess:
         """A client in a process of its own."""
@@ -95,11 +99,16 @@ class Stage:
         return next((str(found.group_type).lower() for found in listed if found.group_id == group), "none")
 
     @property
+    def has_crashed(self) -> bool:
+        """Whether a client has ended, which proves nothing about a broker."""
+        return any(client.has_crashed for client in self._started)
+
+    @property
     def last_words(self) -> str:
-        """The last line that any of the clients has said on stderr."""
-        self._log.flush()
+        """What a client said on stderr when it ended: its last line, or the one before the stack of a program in Go."""
         lines = [line.strip() for line in self._log_path.read_text(errors="replace").splitlines()]
-        return next((line for line in reversed(lines) if line), "")
+        panics = [line for line in lines if line.startswith("panic: ")]
+        return next((line for line in [*panics, *reversed(lines)] if line), "")
 
     def __enter__(self) -> Self:
         return self
@@ -109,5 +118,6 @@ class Stage:
     ) -> None:
         for client in self._started:
             client.end()
-        self._backstage.close()
+        if "_backstage" in vars(self):
+            self._backstage.close()
         self._log.close()

@@ -79,7 +79,7 @@ def rebalance(stage: Stage) -> None:
 
 def static(stage: Stage) -> None:
     topic, group_id = stage.topic(_PARTITIONS), stage.name("group")
-    ana, bo, again = stage.start("ana"), stage.start("bo"), stage.start("bo again")
+    ana, bo, again = stage.start("ana"), stage.start("bo"), stage.start("bo")
     ana.subscribe(group=group_id, topics=[topic], instance="ana", session_timeout_ms=LONG_MS)
     share(topic, _PARTITIONS, [ana])
     bo.subscribe(group=group_id, topics=[topic], instance="bo", session_timeout_ms=LONG_MS)
@@ -97,7 +97,8 @@ def static(stage: Stage) -> None:
 def transactions(stage: Stage) -> None:
     source, target, group_id = stage.topic(), stage.topic(), stage.name("group")
     ana, reader = stage.start("ana"), stage.start("reader")
-    ana.begin_transactional(transactional_id=stage.name("id"))
+    ana.send(source, *(b"%d" % number for number in range(8)))
+    ana.begin_transactional(transactional_id=stage.name("id"), group=group_id, source=source)
     _transaction(ana, target, "1", "2", group=group_id, source=source, offset=5, commit=True)
     _transaction(ana, target, "never", group=group_id, source=source, offset=7, commit=False)
     _transaction(ana, target, "3", group=group_id, source=source, offset=6, commit=True)

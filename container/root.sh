@@ -5,7 +5,8 @@
 #     root.sh PYTHON SITE ROOT
 #
 # Wheels bring symbols for debuggers, which are half of their size. Modules are compiled here, with no look at their
-# sources later: nobody can write there, and Python would compile them again at every start.
+# sources later: nobody can write there, and Python would compile them again at every start. The standard library is
+# there without its sources, which are 9 MB; a traceback has its lines by their numbers.
 set -eu
 python=$1 site=$2 root=$3
 prefix=$("$python" -c 'import sys; print(sys.base_prefix)')
@@ -31,7 +32,10 @@ mkdir -p "$lib/site-packages"
     -print0 | tar --null -cf - -T -) | tar -xf - -C "$lib/site-packages"
 
 find "$root" -type f \( -name '*.so' -o -name '*.so.*' -o -path '*/bin/python3' \) -exec strip --strip-unneeded {} +
-"$python" -m compileall -q --invalidation-mode unchecked-hash -s "$root" "$lib"
+compile() { "$python" -m compileall -q --invalidation-mode unchecked-hash -s "$root" "$@"; }
+compile -b -x /site-packages/ "$lib"
+find "$lib" -path "$lib/site-packages" -prune -o -name '*.py' -exec rm {} +
+compile "$lib/site-packages"
 
 # The base has these itself.
 of_base='/(ld-linux[^/]*|lib(c|m|dl|rt|util|pthread|resolv|ssl|crypto))\.so'

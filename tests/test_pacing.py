@@ -19,7 +19,6 @@ from ottla.pacing import (
     HEAVY_ELEMENTS,
     JOINED_PARTS,
     LATE_MAX,
-    MIB,
     REQUEST_ELEMENTS_MAX,
     SLICE_SECONDS,
     UNPACKED_BYTES_MAX,
@@ -36,6 +35,7 @@ from ottla.pacing import (
     paced,
     paced_parts,
 )
+from ottla.pacing.bounds import MIB
 
 
 class Loop:

@@ -28,12 +28,19 @@ class Installed:
 class Client(Protocol):
     """A library, in some versions."""
 
-    name: str
-    language: str
-    #: From oldest to newest.
-    versions: Sequence[str]
-    #: By the name of a story: the first version that has what it takes; None: none has.
-    since: Mapping[str, str | None]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def language(self) -> str: ...
+
+    @property
+    def versions(self) -> Sequence[str]:
+        """From oldest to newest."""
+
+    @property
+    def since(self) -> Mapping[str, str | None]:
+        """By the name of a story: the first version that has what it takes; None: none has."""
 
     def missing(self, version: str) -> str | None:
         """What this machine lacks to run it, in one line, or None."""
@@ -49,19 +56,22 @@ class InstallError(Exception):
 def has(client: Client, version: str, story: str) -> bool:
     """Whether this version has what the story is about."""
     first = client.since.get(story, version)
-    return first is not None and _numbers(version) >= _numbers(first)
+    return first is not None and numbers(version) >= numbers(first)
 
 
-def run(command: Sequence[str | Path], cwd: Path = ROOT, variables: Mapping[str, str] | None = None) -> str:
-    """Run an installer to its end; returns what it said on stdout. Raises `InstallError` with its last words."""
-    done = subprocess.run(
-        command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=_INSTALL_SECONDS_MAX
-    )
+def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
+    """Run an installer to its end. Raises `InstallError` with its last words."""
+    try:
+        done = subprocess.run(
+            command, cwd=cwd, capture_output=True, text=True, check=False, timeout=_INSTALL_SECONDS_MAX
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InstallError(f"{Path(command[0]).name} took longer than {_INSTALL_SECONDS_MAX:.0f} s") from error
     if done.returncode != 0:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
         raise InstallError(f"{Path(command[0]).name} failed: {' '.join(last)}")
-    return done.stdout
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
+    """A version, to be compared: v1.2.3 is (1, 2, 3)."""
     return tuple(int(number) for number in version.removeprefix("v").split("."))

@@ -29,6 +29,10 @@ class SecureAiokafka(Aiokafka):
             }
         return super().common
 
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000, **_: str) -> None:
+        """Some libraries want to know the group beforehand; not this one."""
+        super().begin_transactional(transactional_id, timeout_ms)
+
 
 if __name__ == "__main__":
     main(SecureAiokafka)

@@ -13,6 +13,11 @@ _SECURITY: dict[str, str] = json.loads(sys.argv[3])
 
 
 class ConfluentWithSecurity(Confluent):
+    def __init__(self, bootstrap: str, client_id: str) -> None:
+        super().__init__(bootstrap, client_id)
+        self._is_asked = False
+        self._held: set[tuple[str, int]] = set()
+
     @property
     def common(self) -> dict[str, Any]:
         if "ca" in _SECURITY:
@@ -27,11 +32,16 @@ class ConfluentWithSecurity(Confluent):
             }
         return super().common
 
-    def subscribe(self, group: str, protocol: str = "classic", **options: Any) -> None:
-        """In a new group the broker says who gets what, and how often members tell that they are there."""
-        if protocol == "classic":
+    def subscribe(self, group: str, *_: Any, protocol: str = "classic", **options: Any) -> None:
+        """In a new group the broker says who gets what, and how often members tell that they are there.
+
+        What a member holds then is asked after each turn. Callbacks of 2.8 tell of what comes, and not of what goes.
+        """
+        self._is_asked = protocol != "classic"
+        if not self._is_asked:
             super().subscribe(group, **options)
             return
+        self._held.clear()
         self._consume(
             {
                 "group.id": group,
@@ -40,23 +50,20 @@ class ConfluentWithSecurity(Confluent):
                 "auto.offset.reset": "earliest",
             }
         )
-        self.consumer.subscribe(
-            options["topics"],
-            on_assign=lambda consumer, partitions: self._given(partitions),
-            on_revoke=lambda consumer, partitions: self._taken(partitions),
-        )
+        self.consumer.subscribe(options["topics"])
 
-    def _given(self, partitions: list[Any]) -> None:
-        self.consumer.incremental_assign(partitions)
-        say(assigned=_pairs(partitions))
+    def turn(self) -> None:
+        super().turn()
+        if self._is_asked:
+            held = {(partition.topic, partition.partition) for partition in self.consumer.assignment()}
+            for what, moved in (("revoked", self._held - held), ("assigned", held - self._held)):
+                if moved:
+                    say(**{what: sorted(moved)})
+            self._held = held
 
-    def _taken(self, partitions: list[Any]) -> None:
-        self.consumer.incremental_unassign(partitions)
-        say(revoked=_pairs(partitions))
-
-
-def _pairs(partitions: list[Any]) -> list[list[Any]]:
-    return sorted([partition.topic, partition.partition] for partition in partitions)
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000, **_: str) -> None:
+        """Some libraries want to know the group beforehand; not this one."""
+        super().begin_transactional(transactional_id, timeout_ms)
 
 
 if __name__ == "__main__":

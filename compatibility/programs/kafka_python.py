@@ -36,6 +36,10 @@ class KafkaPythonOfAnyVersion(KafkaPython):
 
         return RangePartitionAssignor  # type: ignore[no-any-return]
 
+    def begin_transactional(self, transactional_id: str, timeout_ms: int = 60_000, **_: str) -> None:
+        """Some libraries want to know the group beforehand; not this one."""
+        super().begin_transactional(transactional_id, timeout_ms)
+
 
 if __name__ == "__main__":
     main(KafkaPythonOfAnyVersion)

@@ -70,12 +70,10 @@ class Admission:
         self._batches = batches
         self._then = then
         self._asking = of_produce(call.api_version)
-        settings, now_ms = call.node.cluster.settings, call.node.timer.now_ms()
-        self._backoff_ms: int = settings["add.partitions.to.txn.retry.backoff.ms"]
-        patience_ms: int = settings["add.partitions.to.txn.retry.backoff.max.ms"]
-        self._gives_up_ms = now_ms + patience_ms
-        #: How often it is asked again where the clock stands still; None: it goes.
-        self._turns_left = min(patience_ms, _TURNS_MAX) if call.node.clock.stands_still else None
+        self._begun_ms = call.node.timer.now_ms()
+        self._stands_still = call.node.clock.stands_still
+        #: How often it was asked again.
+        self._turns = 0
 
     def begin(self) -> None:
         """Ask, and go on when that is answered."""
@@ -125,23 +123,28 @@ class Admission:
 
     def _begin_again(self) -> bool:
         """Ask once more in a moment, unless that was done long enough."""
-        timer, delay_ms = self._call.node.timer, self._backoff_ms
-        if self._turns_left is not None:
-            delay_ms, self._turns_left = 0, self._turns_left - 1
-            is_patient = self._turns_left >= 0
+        node = self._call.node
+        timer, settings = node.timer, node.cluster.settings
+        patience_ms: int = settings["add.partitions.to.txn.retry.backoff.max.ms"]
+        if self._stands_still:
+            delay_ms, is_patient = 0, self._turns < min(patience_ms, _TURNS_MAX)
         else:
-            is_patient = timer.now_ms() < self._gives_up_ms
+            delay_ms = settings["add.partitions.to.txn.retry.backoff.ms"]
+            is_patient = timer.now_ms() < self._begun_ms + patience_ms
         if is_patient:
+            self._turns += 1
             timer.add_in(Alarm(self.begin, "adding partitions to a transaction"), delay_ms)
         return is_patient
 
     def _end(self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]) -> None:
-        self._then({place: self._result(error) for place, error in paced(refused.items())}, verifications)
+        self._then({place: refused_by(error, self._asking) for place, error in paced(refused.items())}, verifications)
 
-    def _result(self, error: ErrorCode) -> AppendResult:
-        if error is ErrorCode.INVALID_TXN_STATE:
-            return AppendResult(error, error_message=_NOT_ADDED)
-        is_busy = error is ErrorCode.CONCURRENT_TRANSACTIONS and self._asking is not Asking.ADD
-        if is_busy or error in _NOT_VERIFIED:
-            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, error_message=_UNABLE + error.name)
-        return AppendResult(error)
+
+def refused_by(error: ErrorCode, asking: Asking) -> AppendResult:
+    """What a producer is told when its batch may not be appended for this."""
+    if error is ErrorCode.INVALID_TXN_STATE:
+        return AppendResult(error, error_message=_NOT_ADDED)
+    is_busy = error is ErrorCode.CONCURRENT_TRANSACTIONS and asking is not Asking.ADD
+    if is_busy or error in _NOT_VERIFIED:
+        return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, error_message=_UNABLE + error.name)
+    return AppendResult(error)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from ottla import markdown
 from ottla.events.kind import Kind
 from ottla.settings.table import SETTINGS, all_settings
 from ottla.settings.text import default_text, range_text
@@ -19,44 +20,50 @@ from ottla.settings.text import default_text, range_text
 _CONFIG_HEAD: Final = """\
 # Settings
 
-Settings have Kafka's names, units and defaults; what Kafka has not begins with `ottla.`. They are given in a file like
-Kafka's `server.properties`, with `--config FILE`, or one by one, with `--set name=value`, which wins over the file.
-Clients can change some of them while the broker runs (AlterConfigs, IncrementalAlterConfigs).
+Settings have Kafka's names, units and defaults. Settings of Ottla's own begin with `ottla.`. `--config FILE` reads them
+from a file like Kafka's `server.properties`. `--set name=value` gives one setting and overrides the file. Clients can
+change some settings while the broker runs (AlterConfigs, IncrementalAlterConfigs).
 
-- A value that can't be used ends the start with one line that says what can, and exit code 2.
-- A name that neither Ottla nor Kafka knows is ignored, with the warning `setting.ignored`.
-- {stored} further settings of Kafka 4.4 are taken, checked and shown (DescribeConfigs), so that a `server.properties`
-  and admin tools work; nothing goes by them, which `setting.stored` says in the log.
+- With an invalid value the broker does not start. It prints one line with the valid values; the exit code is 2.
+- An unknown name is ignored, with the warning `setting.ignored`.
+- {stored} further settings of Kafka 4.4 are accepted, checked and shown (DescribeConfigs), so that a
+  `server.properties` and admin tools work. They have no effect; the log says so (`setting.stored`).
 
-These are the {honoured} that Ottla goes by. "Changes" says whether a value can be changed while the broker runs.
+The table has the {honoured} settings that have an effect. "Changes" says whether a value can be changed while the
+broker runs.
 """
 
 _LOGS_HEAD: Final = """\
 # Log events
 
-The log goes to stderr: for people on a terminal, one JSON object a line otherwise (`--log-format console|json`), from
-`--log-level debug|info|warning|error` up. Each event has `timestamp`, `level`, `event`, and the keys below as far as
-they have a value; those that concern one node have `node_id`. Names and keys are kept stable, so that they can be
-searched for. What happens in groups is told in full by the [journal](journal.md); [events.md](events.md) has what is
-not logged too.
+The log goes to stderr. On a terminal it is text; otherwise it is one JSON object a line
+(`--log-format console|json`). It has all events from `--log-level debug|info|warning|error` up.
 
-Clients choose some of the values. Where these have control characters, or anything else that isn't printable, the
-console shows them as Python writes them: `client_id='ana\\x1b[2J'`.
+- Each event has `timestamp`, `level`, `event`, and those of the keys below that have a value.
+- An event of one node has `node_id`.
+- Names and keys are stable, so that scripts can search for them.
+- The [journal](journal.md) has all that happens in groups. [Events](events.md) lists also what is not logged.
+- Clients choose some of the values. The console shows unprintable characters in them escaped:
+  `client_id='ana\\x1b[2J'`.
+- "A bug" means a bug of Ottla: please report it, with the traceback.
 """
 
 
 _EVENTS_HEAD: Final = """\
 # Events
 
-What happens in a broker is told once, in order, and read by many: the [log](logs.md), the [journal](journal.md),
-whoever follows [`GET /events`](control.md#following-what-happens-get-events), and tests. Each event has a sequence, two
-times (`now_ms`, by the clock that deadlines are set by, and `wall_ms`, a date), a kind, and details; `node_id` says
-which node it concerns, if one. A detail without a value is left out.
+A broker tells what happens as one ordered stream of events. The [log](logs.md), the [journal](journal.md),
+[`GET /events`](control.md#following-what-happens-get-events) and tests read this stream. Each event has
 
-Heartbeats, fetches and produces are no events. `request.handled` is told of each request, so who wants it has to ask
-for it by name; while nobody does, nothing is made of it.
+- a sequence number,
+- two times: `now_ms`, by the clock of the deadlines, and `wall_ms`, a date,
+- a kind, and its details; a detail without a value is left out,
+- `node_id`, if the event is about one node.
 
-"Log" is the level at which the log has it; without one it is not in there. The log leaves out the details in
+Heartbeats, fetches and produces are not events. `request.handled` is told for every request, but only to readers that
+ask for it by name.
+
+"Log" is the level of the event in the log; an event without a level is not logged. The log leaves out the details in
 parentheses.
 """
 
@@ -108,12 +115,7 @@ def events_page() -> str:
 def page(source: str, head: str, headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A page with a note of where it comes from, an introduction, and a table."""
     lines = [f"<!-- Printed from {source} by `make docs`; change it there. -->", "", head]
-    lines += [_row(headers), _row("---" for _ in headers), *(_row(row) for row in rows)]
-    return "\n".join(lines) + "\n"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "\n".join(lines) + "\n" + markdown.table(headers, rows)
 
 
 #: What each page says, by its name in docs/.

@@ -10,6 +10,7 @@ Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ottla.broker.rounds import Round
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ottla.cluster.store import ClusterStore
     from ottla.events.stream import Event
     from ottla.log.care import LogCare
+    from ottla.log.compaction.log_cleaner import LogCleaner
     from ottla.log.job import Job
     from ottla.purgatory import Clock, Timer
 
@@ -63,10 +65,15 @@ class Housekeeping:
         if self._cluster.store is not None:
             self._look_after_disk(self._cluster.store)
         if settings["log.cleaner.enable"]:
-            from ottla.log.compaction.log_cleaner import LogCleaner
+            self._repeat("cleaning", lambda _wall_ms: self._cleaner.round(), interval="log.cleaner.backoff.ms")
 
-            cleaner = LogCleaner(logs, settings, self._cluster.wall_ms, self._cluster.events)
-            self._repeat("cleaning", lambda _wall_ms: cleaner.round(), interval="log.cleaner.backoff.ms")
+    @cached_property
+    def _cleaner(self) -> LogCleaner:
+        """Made, and loaded, with its first round: no client waits then, as one does who has the first topic made."""
+        from ottla.log.compaction.log_cleaner import LogCleaner
+
+        cluster = self._cluster
+        return LogCleaner(cluster.logs, cluster.settings, cluster.wall_ms, cluster.events)
 
     def _look_after_disk(self, store: ClusterStore) -> None:
         logs, flush = self._cluster.logs, self._care("flush")

@@ -38,6 +38,8 @@ class BrokerNode:
         self.timer = timer
         self.clock = clock
         self.events = cluster.events
+        #: Partitions that have moved in this turn of the loop: whoever waits for them is in `delayed_operations`.
+        self.moved = services.moved
         self._services = services
 
     @cached_property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from asyncio import Event, Task
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ from ottla.events.kind import Kind
 from ottla.settings.settings import ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ottla.broker.control.http import ControlListener
     from ottla.broker.control.running import RunningBroker
     from ottla.broker.network.connection import Connection

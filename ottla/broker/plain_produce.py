@@ -4,8 +4,9 @@
 
 That is what nearly every producer sends. Nothing is made on the way that is not needed: no request, no call, no answer
 but its bytes. Whatever is unusual is left to the long way, `handlers.produce`, and nothing has happened then: other
-partitions beside it, compression, transactions, acks=0, replicas that lag, and all that is to be refused. So the short
-way knows no error of a client's; and the long way alone would answer the same bytes, and leave the same log.
+partitions beside it, compression, acks=0, replicas that lag, a transaction whose coordinator does not say yes at once,
+and all that is to be refused. So the short way knows no error of a client's; and the long way alone would answer the
+same bytes, and leave the same log.
 
 It is not taken while somebody steps in between (faults, barriers) or wants to know of each request, nor where an
 authorizer is to be asked: see `network.connection` and `network.routes`.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.partition_access import find_partition
 from ottla.log.partition_answers import AppendResult
@@ -24,6 +25,7 @@ from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.produce import ProduceResponse
 from ottla.protocol.plain_batch import read_plain_batch
 from ottla.protocol.primitives import ZERO_UUID, DecodeError, read_length, read_string_length
+from ottla.protocol.records import TRANSACTIONAL_FLAG
 
 if TYPE_CHECKING:
     from ottla.broker.node import BrokerNode
@@ -53,16 +55,9 @@ _pack_offsets: Final = Struct(">qqq").pack
 _MARKED: Final = AppendResult(NONE, 0x0123456789ABCDEF, log_append_time_ms=-1, log_start_offset=0x7EDCBA9876543210)
 
 
-class _Found(NamedTuple):
-    """What a plain request says."""
-
-    acks: int
-    #: The topic's name or id.
-    key: str | bytes
-    partition: int
-    #: Where in the frame its batch begins and ends.
-    start: int
-    end: int
+#: What a plain request says: transactional id, acks, the topic's name or id, the partition; and where in the frame its
+#: batch begins and ends.
+_Found: TypeAlias = tuple[str | None, int, str | bytes, int, int, int]
 
 
 def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) -> bytes | None:
@@ -76,14 +71,15 @@ def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) ->
         return None
     if found is None:
         return None
-    acks, key, index, start, end = found
+    transactional_id, acks, key, index, start, end = found
     cluster = node.cluster
     topic = cluster.topics.get(key) if isinstance(key, str) else cluster.topics_by_id.get(key)
     partition = find_partition(topic, index)
     if topic is None or partition is None or topic.is_internal:
         return None
     wall_ms = node.clock.wall_ms()
-    header = read_plain_batch(frame, start, end, partition.config.rules, wall_ms)
+    attributes = 0 if transactional_id is None else TRANSACTIONAL_FLAG
+    header = read_plain_batch(frame, start, end, partition.config.rules, wall_ms, attributes)
     if header is None:
         return None
     placement = topic.placements[index]
@@ -94,7 +90,18 @@ def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) ->
         or (acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas))
     ):
         return None
-    result = partition.append_prepared(memoryview(frame)[start:end], header, header.max_timestamp, wall_ms)
+    verification = None
+    if transactional_id is not None:
+        from ottla.broker.plain_admission import admit_plain
+
+        admitted = admit_plain(node, transactional_id, partition, header, version, wall_ms)
+        if admitted is None:
+            return None
+        verification, refused = admitted
+        if refused is not None:
+            return _encode(version, key, index, refused)
+    batch = memoryview(frame)[start:end]
+    result = partition.append_prepared(batch, header, header.max_timestamp, wall_ms, verification)
     if not result.error:
         before, behind = _around_offsets(version, key, index)
         return before + _pack_offsets(result.base_offset, result.log_append_time_ms, result.log_start_offset) + behind
@@ -105,8 +112,16 @@ def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) ->
 
 def _find(frame: bytes, position: int, _version: int) -> _Found | None:
     """Where it is not flexible."""
+    transactional_id = None
     transactional_id_length, acks, _, topics, length = _read_beginning(frame, position)
-    if transactional_id_length != -1 or topics != 1 or length < 0 or acks not in (_ACKS_ALL, _ACKS_LEADER):
+    if transactional_id_length < -1:
+        return None
+    if transactional_id_length >= 0:
+        begin = position + 2
+        position += transactional_id_length
+        transactional_id = frame[begin : begin + transactional_id_length].decode("utf-8", "replace")
+        _, acks, _, topics, length = _read_beginning(frame, position)
+    if topics != 1 or length < 0 or acks not in (_ACKS_ALL, _ACKS_LEADER):
         return None
     position += 14
     name_end = position + length
@@ -114,13 +129,20 @@ def _find(frame: bytes, position: int, _version: int) -> _Found | None:
     start = name_end + 12
     if partitions != 1 or start + size_bytes != len(frame):
         return None
-    return _Found(acks, frame[position:name_end].decode("utf-8", "replace"), index, start, len(frame))
+    key = frame[position:name_end].decode("utf-8", "replace")
+    return transactional_id, acks, key, index, start, len(frame)
 
 
 def _find_flexible(frame: bytes, position: int, version: int) -> _Found | None:
     """Where it is. Lengths and counts are one more than what they say."""
+    transactional_id = None
     transactional_id_length, acks, _, topics = _read_flexible_beginning(frame, position)
-    if transactional_id_length != 0 or topics != 2 or acks not in (_ACKS_ALL, _ACKS_LEADER):
+    if transactional_id_length:
+        length, begin = read_string_length(frame, position)
+        position = begin + length - 2
+        transactional_id = frame[begin : position + 1].decode("utf-8", "replace")
+        _, acks, _, topics = _read_flexible_beginning(frame, position)
+    if topics != 2 or acks not in (_ACKS_ALL, _ACKS_LEADER):
         return None
     position += _FLEXIBLE_BEGINNING_BYTES
     key: str | bytes
@@ -138,7 +160,7 @@ def _find_flexible(frame: bytes, position: int, version: int) -> _Found | None:
     end = len(frame) - len(_NO_TAGS)
     if partitions != 2 or start + size_bytes - 1 != end or frame[end:] != _NO_TAGS:
         return None
-    return _Found(acks, key, index, start, end)
+    return transactional_id, acks, key, index, start, end
 
 
 @lru_cache(maxsize=1024)

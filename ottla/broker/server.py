@@ -1,4 +1,4 @@
-"""A whole broker: listeners for its nodes, what `assembly` builds behind them, and an orderly end.
+"""A whole broker: the `doors` of its nodes, what `assembly` builds behind them, and an orderly end.
 
 `run` serves until `stop` is called. Everything that runs meanwhile belongs to its task group, so that nothing outlives
 it; what fails there is said in the log and ends nothing else, see `supervision`.
@@ -10,15 +10,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
-from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ottla.broker.assembly import Assembly, assemble
+from ottla.broker.doors import Doors
 from ottla.broker.housekeeping import Housekeeping, close_idle_connections
-from ottla.broker.log_lines import write_log_lines
+from ottla.broker.log_lines import LogLines
 from ottla.broker.network.endpoints import Endpoint, check_ports
-from ottla.broker.network.listener import Listener, Shared
+from ottla.broker.network.listener import Shared
 from ottla.broker.opening import begin_to_jump, bind_control, open_data_dir, open_journal, plant_seed
 from ottla.broker.stopping import Stopping
 from ottla.cluster.address import Address
@@ -31,10 +31,10 @@ from ottla.purgatory import Clock, SystemClock, Timer
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from random import Random
 
     from ottla.broker.authorizer import Authorizer
-    from ottla.broker.control.http import ControlListener
     from ottla.broker.control.running import ClockKind
     from ottla.broker.faults.engine import Faults
     from ottla.broker.groups.coordination import WrapGroupLog
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from ottla.cluster.node import Node
     from ottla.log.storage.contract import WrapStorage
     from ottla.log.storage.file_operations import FileOperations
-
-#: How long clients have to take their last answers when the broker stops.
-FLUSH_SECONDS_MAX: Final = 5.0
 
 
 class Server:
@@ -88,12 +85,12 @@ class Server:
         how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
         `ConfigError`.
         """
-        check_ports(endpoints, node_count)
+        check_ports(endpoints, node_count, control)
         self.settings = settings
         self.clock = clock or SystemClock()
         #: What happens in it, from before it runs until after it has.
         self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
-        write_log_lines(self.events, log)
+        self._log_lines = LogLines(self.events, log)
         #: What it is made of, once it runs.
         self.parts: Assembly
         self._assemble = partial(
@@ -108,15 +105,14 @@ class Server:
             stopwatch=stopwatch,
         )
         self._endpoints = endpoints
-        self._listeners: list[Listener] = []
         self._journal_path = journal
         self.data_dir = data_dir
         self._file_operations = file_operations
         self._seed_path = seed
         self._control_address = control
         self._control_token = control_token
-        self._control: ControlListener | None = None
         self._shared = Shared(settings["socket.request.max.bytes"], authorizer)
+        self._doors = Doors(endpoints, self._shared)
         #: What clients have asked and were answered, if it is kept.
         self.recorder: RequestRecorder | None = None
         self._stopping = asyncio.Event()
@@ -160,7 +156,7 @@ class Server:
     @property
     def connections(self) -> list[Connection]:
         """Those of all nodes."""
-        return [connection for listener in self._listeners for connection in listener.connections]
+        return self._doors.connections
 
     @cached_property
     def waiting(self) -> Waiting:
@@ -173,7 +169,7 @@ class Server:
     def connection_counts(self) -> dict[int, int]:
         """How many clients are connected, by node id."""
         counts = dict.fromkeys(self.cluster.all_nodes, 0)
-        for listener in self._listeners:
+        for listener in self._doors.listeners:
             counts[listener.node.node_id] += len(listener.connections)
         return counts
 
@@ -188,10 +184,13 @@ class Server:
         Raises `MachineRefused` if a socket, the journal, the data directory or the seed can't be had, and `ConfigError`
         if the control API would be open to other machines, or the seed makes no sense.
         """
-        self.parts = self._assemble(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        self.parts = self._assemble(loop)
         with ExitStack() as at_end:
+            at_end.callback(self._log_lines.write_at_once)
+            self._log_lines.write_soon(loop.call_soon)
             at_end.callback(self.timer.close)
-            at_end.callback(self._stop_accepting)
+            at_end.callback(self._doors.stop_accepting)
             if self._journal_path is not None:
                 at_end.enter_context(open_journal(self._journal_path, self.events))
             await self._bind()  # not within the group, which would wrap a refusal
@@ -205,8 +204,8 @@ class Server:
                 try:
                     if self._seed_path is not None:
                         await plant_seed(self.parts, self._seed_path)
-                    await self._accept()
-                    close_idle_connections(self._listeners, self.parts, self.clock)
+                    await self._doors.accept()
+                    close_idle_connections(self._doors.listeners, self.parts, self.clock)
                     if self._autojump_threshold_ms is not None:
                         jumping = begin_to_jump(
                             self.parts, self.clock_hand, lambda: self.connections, self._autojump_threshold_ms
@@ -219,7 +218,7 @@ class Server:
                     if jumping is not None:
                         jumping.cancel()
                     self._close()
-                await self._until_closed(self._all_listeners)
+                await self._doors.until_closed()
 
     def stop(self) -> None:
         """Begin the orderly end: no new work, parked answers released, everything flushed and closed."""
@@ -241,7 +240,7 @@ class Server:
         from ottla.broker.state.requests import RequestRecorder
 
         self.recorder = self._shared.recorder = RequestRecorder(self.parts.events)
-        for listener in self._listeners:
+        for listener in self._doors.listeners:
             listener.choose_call()
 
     async def advance(self, ms: int) -> None:
@@ -284,7 +283,7 @@ class Server:
         clients have asked is answered. A node that is stopped stays so. Raises `UnknownNode`, and `Stopping`.
         """
         broker_node, failover = self._node(node_id), self.services.failover
-        node, listeners = broker_node.node, self._listeners_of(broker_node)
+        node, listeners = broker_node.node, self._doors.of(broker_node)
         async with self._switching:
             self._refuse_if_stopping()
             if failover.state_of(node) is not NodeState.UP:
@@ -304,7 +303,7 @@ class Server:
                     await listener.refuse_all()
                 for listener in listeners:
                     listener.finish()
-                await self._until_closed(listeners)
+                await self._doors.until_closed(listeners)
             broker_node.forget_clients()
 
     async def start_node(self, node_id: int) -> None:
@@ -313,12 +312,12 @@ class Server:
         Raises `UnknownNode`, `MachineRefused` if somebody else has taken the address, and `Stopping`.
         """
         broker_node, failover = self._node(node_id), self.services.failover
-        node, listeners = broker_node.node, self._listeners_of(broker_node)
+        node = broker_node.node
         async with self._switching:
             self._refuse_if_stopping()
             if failover.state_of(node) is NodeState.UP:
                 return
-            await self._reopen(listeners)
+            await self._doors.reopen(broker_node, self._refuse_if_stopping)
             failover.node_returns(node)
             self.events.tell(Kind.NODE_STARTED, node_id=node_id)
 
@@ -332,63 +331,6 @@ class Server:
             raise UnknownNode(node_id, list(nodes))
         return nodes[node_id]
 
-    def _listeners_of(self, node: BrokerNode) -> list[Listener]:
-        return [listener for listener in self._listeners if listener.node is node]
-
-    async def _reopen(self, listeners: Sequence[Listener]) -> None:
-        """Have all of a node's listeners let clients in, or none."""
-        for listener in listeners:
-            try:
-                await listener.reopen()
-                self._refuse_if_stopping()  # while the address was looked up; `run` closes what was opened
-                await listener.accept()
-            except OSError as error:
-                for opened in listeners:
-                    await opened.refuse_all()
-                raise listener.node.node.listens[listener.name].refused("node", error) from None
-
-    async def _bind(self) -> None:
-        """Bind every socket before any of them accepts, so that no client sees half a cluster."""
-        if self._control_address is not None:
-            self._control, self.control_url = await bind_control(
-                self, self.parts, self._endpoints, self._control_address, self._control_token
-            )
-        for index, node in enumerate(self.parts.nodes.values()):
-            for endpoint in self._endpoints:
-                await self._open(Listener(node, self._shared, endpoint.name), endpoint, index)
-
-    async def _open(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
-        """Bind a listener of the node with this index, and let the node know where that is."""
-        self._listeners.append(listener)
-        node, address = listener.node.node, endpoint.listen.plus(index)
-        try:
-            port = await listener.open(address.host, address.port)
-        except OSError as error:
-            raise address.refused(endpoint.option, error) from None
-        node.listens[endpoint.name] = Address(address.host, port)
-        if endpoint.advertise is not None:
-            advertised = endpoint.advertise.plus(index)
-            node.addresses[endpoint.name] = Address(advertised.host, advertised.port or port)
-
-    async def _accept(self) -> None:
-        """Let clients in. Somebody else may have begun to listen since the address was bound: then it can't be had."""
-        options = {endpoint.name: endpoint.option for endpoint in self._endpoints}
-        wanted: list[tuple[Listener | ControlListener, str, Address]] = [
-            (listener, options[listener.name], listener.node.node.listens[listener.name])
-            for listener in self._listeners
-        ]
-        if self._control is not None and self._control_address is not None:
-            wanted.append((self._control, "--control", self._control_address))
-        for listener, option, address in wanted:
-            try:
-                await listener.accept()
-            except OSError as error:
-                raise address.refused(option, error) from None
-
-    @property
-    def _all_listeners(self) -> list[Listener | ControlListener]:
-        return [*self._listeners, *([] if self._control is None else [self._control])]
-
     def _read_groups(self) -> None:
         """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too.
 
@@ -399,22 +341,15 @@ class Server:
         if TRANSACTION_TOPIC in self.cluster.topics:
             _ = self.services.transaction_coordination
 
-    async def _until_closed(self, listeners: Sequence[Listener | ControlListener]) -> None:
-        """Let the last answers leave, for clients that take them."""
-        try:
-            async with asyncio.timeout(FLUSH_SECONDS_MAX):
-                for listener in listeners:
-                    await listener.closed()
-        except TimeoutError:
-            for listener in listeners:
-                listener.abort()
-
-    def _stop_accepting(self) -> None:
-        for listener in self._all_listeners:
-            listener.stop_accepting()
+    async def _bind(self) -> None:
+        if self._control_address is not None:
+            control, self.control_url = await bind_control(
+                self, self.parts, self._endpoints, self._control_address, self._control_token
+            )
+            self._doors.add_control(control, self._control_address)
+        await self._doors.bind(self.parts.nodes.values())
 
     def _close(self) -> None:
-        self._stop_accepting()
+        self._doors.stop_accepting()
         self.services.close()
-        for listener in self._all_listeners:
-            listener.close()
+        self._doors.close()

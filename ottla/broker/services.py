@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.failover import Failover
+    from ottla.log.partition import Partition
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
 
@@ -59,6 +60,8 @@ class Services:
         self._timer = timer
         self._tasks = tasks
         self._wrap_group_log = wrap_group_log
+        #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
+        self.moved: dict[Partition, None] = {}
         #: All that were made, in order.
         self._made: list[Service] = []
 
@@ -125,7 +128,7 @@ class Services:
 
         return self.enter(
             TransactionCoordination(
-                self._cluster, self._timer, self._tasks, self.background, self.pace, self.group_coordination
+                self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
             )
         )
 
@@ -135,4 +138,4 @@ class Services:
         from ottla.broker.delayed.operations import DelayedOperations
 
         call_soon = asyncio.get_running_loop().call_soon
-        return self.enter(DelayedOperations(self._cluster, self._timer, self.pace, call_soon))
+        return self.enter(DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved))

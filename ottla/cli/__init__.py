@@ -3,7 +3,8 @@
 Exit codes: 0 fine, 1 the machine refused (a busy port, nobody answers), 2 what the user wrote can't be used. Whatever
 goes wrong is one line on stderr that says what to do.
 
-Imports here are few: what a command needs it imports itself, for `serve` has to be up in a blink.
+Imports here are few, for `serve` has to be up in a blink: of the commands only the one that is named is loaded, and
+what it needs it imports itself.
 """
 
 from __future__ import annotations
@@ -12,25 +13,10 @@ import argparse
 import errno
 import os
 import sys
+from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, TextIO
 
-from ottla.cli import (
-    conformance,
-    events,
-    fault,
-    groups,
-    log,
-    nodes,
-    pipeline,
-    rebalances,
-    reset,
-    serve,
-    topics,
-    trace,
-    transactions,
-    wait,
-)
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, fail
 from ottla.terminal.output import print_line
 from ottla.terminal.parser import Parser
@@ -38,22 +24,22 @@ from ottla.terminal.parser import Parser
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: In the order of `ottla --help`.
+#: In the order of `ottla --help`; each is a module here.
 _COMMANDS: Final = (
-    serve,
-    topics,
-    groups,
-    transactions,
-    nodes,
-    fault,
-    wait,
-    reset,
-    events,
-    log,
-    trace,
-    rebalances,
-    pipeline,
-    conformance,
+    "serve",
+    "topics",
+    "groups",
+    "transactions",
+    "nodes",
+    "fault",
+    "wait",
+    "reset",
+    "events",
+    "log",
+    "trace",
+    "rebalances",
+    "pipeline",
+    "conformance",
 )
 _NOT_WRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -62,8 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names may have letters that a terminal has not
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        options = make_parser().parse_args(arguments)
+        options = make_parser(words[0] if words else None).parse_args(words)
         exit_code: int = options.run(options)
     except OSError as error:
         if error.errno not in _NOT_WRITTEN:
@@ -77,13 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code or flushed
 
 
-def make_parser() -> Parser:
-    """The parser of all commands."""
+def make_parser(command: str | None = None) -> Parser:
+    """The parser of this command; of all commands, if there is none of this name."""
     parser = Parser(prog="ottla", description="A Kafka stand-in for tests and laptops.", allow_abbrev=False)
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_to(commands)
+    # With `prog` said, argparse need not lay out a line of usage to find it.
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog=parser.prog)
+    for name in (command,) if command in _COMMANDS else _COMMANDS:
+        import_module(f"{__name__}.{name}").add_to(commands)
     return parser
 
 

@@ -64,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser, *, is_repeated: bool = False) -
         metavar="SECONDS",
         type=float,
         default=default(TIMEOUT_SECONDS_DEFAULT),
-        help=f"how long to wait for all of the answer (default: {TIMEOUT_SECONDS_DEFAULT:.0f})",
+        help=f"how long to wait for the complete answer (default: {TIMEOUT_SECONDS_DEFAULT:.0f})",
     )
 
 

@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser, *, is_repeated: bool = False) -
         "--control",
         metavar="HOST:PORT",
         default=default("127.0.0.1:9644"),
-        help="the broker's control API, as its ready line says it (default: 127.0.0.1:9644)",
+        help="the broker's control API, from its ready line (default: 127.0.0.1:9644)",
     )
     control_token.add_options(parser, default(None))
     parser.add_argument("--json", action="store_true", default=default(False), help="JSON instead of a table")

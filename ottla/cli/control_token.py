@@ -6,10 +6,14 @@ processes.
 
 from __future__ import annotations
 
-import argparse
 import os
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from ottla.terminal.parser import to_path
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
 
 VARIABLE: Final = "OTTLA_CONTROL_TOKEN"
 
@@ -25,9 +29,9 @@ def add_options(parser: argparse.ArgumentParser, default: object = None) -> None
     parser.add_argument(
         "--control-token-file",
         metavar="FILE",
-        type=Path,
+        type=to_path,
         default=default,
-        help="a file that holds the token; so the list of processes does not show it",
+        help="a file with the token; with it the list of processes does not show the token",
     )
 
 

@@ -21,12 +21,12 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "events",
-        help="show what happened, or follow what happens",
+        help="show past events, or follow new ones",
         description="Show the last events of a running Ottla as a table. With --follow, print each event when it "
         "happens, as a line of JSON, until Ctrl-C or the broker's end. Uses the control API.",
         allow_abbrev=False,
     )
-    parser.add_argument("--follow", action="store_true", help="print what happens from now on")
+    parser.add_argument("--follow", action="store_true", help="print new events")
     parser.add_argument(
         "--kind",
         metavar="KIND",

@@ -22,7 +22,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "fault",
-        help="make requests fail in a running Ottla, and see whether they did",
+        help="make requests fail in a running Ottla, and see how often they did",
         description="List, set and remove the faults of a running Ottla, through its control API.",
         allow_abbrev=False,
     )
@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
         help="an API such as Produce; an aim such as topic=orders; what happens, such as answer=NOT_CONTROLLER or "
         "drop_answer; how often, such as times=2: see docs/faults.md",
     )
-    removing = add("remove", _remove, "have a fault happen no more")
+    removing = add("remove", _remove, "remove a fault")
     removing.add_argument("fault_id", metavar="ID", type=int)
     add("clear", _clear, "remove all faults, and let go all that is held")
 

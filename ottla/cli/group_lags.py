@@ -15,13 +15,13 @@ def add_to(actions: Any) -> None:
     """Add the action and its options."""
     parser = actions.add_parser(
         "lag",
-        help="how far groups are behind, topic by topic",
-        description="How far groups are behind the ends of the logs, topic by topic, the furthest first. LAG is the "
-        "sum over all partitions, WORST the largest of one partition. UNCOMMITTED partitions have a reader and no "
+        help="the lag of groups, topic by topic",
+        description="Show the lag of groups behind the ends of the logs, topic by topic, the largest first. LAG is the "
+        "sum over all partitions, WORST the largest of one partition. UNCOMMITTED partitions have a reader but no "
         "committed offset: their lag is unknown, and not in the sum.",
         allow_abbrev=False,
     )
-    parser.add_argument("groups", metavar="GROUP", nargs="*", help="only these (default: all)")
+    parser.add_argument("groups", metavar="GROUP", nargs="*", help="only these groups (default: all)")
     add_options(parser, is_repeated=True)
     parser.set_defaults(run=run)
 

@@ -18,19 +18,19 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "groups",
-        help="list consumer groups, describe one, or see how far they are behind",
+        help="list consumer groups, describe one, or show their lag",
         description="List the consumer groups of any Kafka, describe one, or see how far they are behind.",
         allow_abbrev=False,
     )
     add_options(parser)
     parser.set_defaults(run=run_list)
     actions = parser.add_subparsers(metavar="ACTION", title="actions (default: list)")
-    listing = actions.add_parser("list", help="every group, its state and how many members", allow_abbrev=False)
+    listing = actions.add_parser("list", help="every group, with its state and number of members", allow_abbrev=False)
     add_options(listing, is_repeated=True)
     describing = actions.add_parser(
         "describe",
-        help="one group: members, what they read, how far they are",
-        description="Describe a group. LAG is how far COMMITTED is behind END; a partition never committed shows '-'.",
+        help="one group: members, assignments, offsets",
+        description="Describe a group. LAG is END minus COMMITTED; '-' means no committed offset.",
         allow_abbrev=False,
     )
     describing.add_argument("group", metavar="GROUP")

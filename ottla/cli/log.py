@@ -27,31 +27,33 @@ _SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 
 def add_to(commands: Any) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser("log", help="look into the files of a log", allow_abbrev=False)
+    parser = commands.add_parser("log", help="print the files of a log", allow_abbrev=False)
     inner = parser.add_subparsers(dest="log_command", metavar="COMMAND", required=True)
     dump = inner.add_parser(
         "dump",
         help="print batches and records",
-        description="Print what is in the files of a log, and say what is wrong with them. A directory stands for all "
-        "files in it. Exit code 1 if something is wrong.",
+        description="Print the content of the files of a log, and any damage. A directory stands for all files in "
+        "it. Exit code 1: something is damaged.",
         allow_abbrev=False,
     )
     dump.add_argument("files", nargs="*", metavar="FILE", help="a .log, .index, .timeindex, .txnindex or .snapshot")
-    dump.add_argument("--files", dest="more_files", default="", metavar="FILE,FILE", help="the same, by commas")
-    dump.add_argument("--deep-iteration", action="store_true", help="a line for each record")
-    dump.add_argument("--print-data-log", action="store_true", help="with key and value")
-    dump.add_argument("--offsets-decoder", action="store_true", help="decode them as those of __consumer_offsets")
     dump.add_argument(
-        "--transaction-log-decoder", action="store_true", help="decode them as those of __transaction_state"
+        "--files", dest="more_files", default="", metavar="FILE,FILE", help="the same, separated by commas"
     )
-    dump.add_argument("--skip-record-metadata", action="store_true", help="of records only key and value")
+    dump.add_argument("--deep-iteration", action="store_true", help="a line for each record")
+    dump.add_argument("--print-data-log", action="store_true", help="also keys and values")
+    dump.add_argument("--offsets-decoder", action="store_true", help="decode records as those of __consumer_offsets")
+    dump.add_argument(
+        "--transaction-log-decoder", action="store_true", help="decode records as those of __transaction_state"
+    )
+    dump.add_argument("--skip-record-metadata", action="store_true", help="only key and value of records")
     dump.add_argument(
         "--isolation",
         choices=[_ALL, "read_committed"],
         default=_ALL,
-        help="read_committed: only batches that such a reader is given; no markers, no aborted or open transactions",
+        help="read_committed: only what such a consumer gets; no markers, no aborted or open transactions",
     )
-    dump.add_argument("--max-bytes", type=_size, metavar="SIZE", help="stop after so many bytes of a .log")
+    dump.add_argument("--max-bytes", type=_size, metavar="SIZE", help="stop after this many bytes of a .log")
     dump.add_argument("--verify-index-only", action="store_true", help="check indexes without printing them")
     dump.add_argument("--index-sanity-check", action="store_true", help="the same")
     dump.set_defaults(run=run)
@@ -72,18 +74,39 @@ def run(options: argparse.Namespace) -> int:
     complaints = 0
     known: dict[Path, Committed] = {}
     for path in map(Path, named):
-        paths = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
-        for file in paths:
-            print_line(f"Dumping {file}")
-            try:
-                file.stat()  # what is not there is no damaged file
-                for line in _lines(file, options, known):
-                    print_line(line.text)
-                    complaints += line.is_complaint
-            except OSError as error:
-                complaints += 1
-                fail(f"cannot read {error.filename or file}: {error.strerror}", EXIT_MACHINE)
+        try:
+            files = _files(path)
+        except OSError as error:
+            complaints += fail(f"cannot read {path}: {error.strerror}", EXIT_MACHINE)
+            continue
+        if not files:
+            complaints += fail(f"{path} has no files of a log; name the directory of a partition", EXIT_MACHINE)
+        complaints += sum(_dump(file, options, known) for file in files)
     return EXIT_MACHINE if complaints else 0
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or those in the directory. Raises `OSError` where there is none."""
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
+    path.stat()  # what is not there is no damaged file
+    return [path]
+
+
+def _dump(file: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> int:
+    """Print one file; returns how many complaints there are about it."""
+    print_line(f"Dumping {file}")
+    complaints = 0
+    lines = _lines(file, options, known)
+    while True:
+        try:
+            line = next(lines, None)
+        except OSError as error:
+            return complaints + fail(f"cannot read {error.filename or file}: {error.strerror}", EXIT_MACHINE)
+        if line is None:
+            return complaints
+        print_line(line.text)
+        complaints += line.is_complaint
 
 
 def _lines(path: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> Iterator[Line]:

@@ -23,7 +23,7 @@ def add_to(commands: Any) -> None:
     control_client.add_options(parser)
     parser.set_defaults(run=lambda options: _run(options, "GET", "/nodes"))
     actions = parser.add_subparsers(metavar="ACTION", title="actions (default: list)")
-    listing = actions.add_parser("list", help="every node, and whether it is up", allow_abbrev=False)
+    listing = actions.add_parser("list", help="every node, with its state", allow_abbrev=False)
     control_client.add_options(listing, is_repeated=True)
     stopping = actions.add_parser(
         "stop",
@@ -35,13 +35,13 @@ def add_to(commands: Any) -> None:
     stopping.add_argument(
         "--hard",
         action="store_true",
-        help="as if it died: connections are reset, and it is missed only after ottla.failover.ms",
+        help="as if it died: connections are reset, and failover starts only after ottla.failover.ms",
     )
     control_client.add_options(stopping, is_repeated=True)
     stopping.set_defaults(
         run=lambda options: _run(options, "POST", "/nodes/stop", node_id=options.node_id, hard=options.hard)
     )
-    starting = actions.add_parser("start", help="start a node that was stopped", allow_abbrev=False)
+    starting = actions.add_parser("start", help="start a stopped node", allow_abbrev=False)
     starting.add_argument("node_id", metavar="ID", type=int)
     control_client.add_options(starting, is_repeated=True)
     starting.set_defaults(run=lambda options: _run(options, "POST", "/nodes/start", node_id=options.node_id))

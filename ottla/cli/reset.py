@@ -13,7 +13,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "reset",
-        help="empty a running Ottla: as it was at its start",
+        help="reset a running Ottla to its state at the start",
         description="Delete every topic and group of a running Ottla, undo changes of settings, and start stopped "
         "nodes, through its control API. Connections stay.",
         allow_abbrev=False,

@@ -16,15 +16,16 @@ import os
 import signal
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ottla.cli import control_token
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
+from ottla.terminal.parser import to_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from ottla.broker.server import Server
     from ottla.cli.environment import Environment
@@ -53,7 +54,7 @@ def add_to(commands: Any) -> None:
     _add_nodes(parser.add_argument)
     _add_settings(parser.add_argument)
     parser.add_argument(
-        "--control", metavar="HOST:PORT", help="serve the HTTP API for scripts here: nodes, groups, time, faults"
+        "--control", metavar="HOST:PORT", help="the address of the HTTP API for scripts: nodes, groups, time, faults"
     )
     control_token.add_options(parser)
     _add_output(parser.add_argument)
@@ -74,25 +75,25 @@ def _add_nodes(option: Callable[..., object]) -> None:
         metavar="[NAME://]HOST:PORT",
         action="append",
         default=[],
-        help="the address that clients of this listener are told (default: --listen); repeat it for each listener",
+        help="the address that clients of this listener get (default: --listen); repeat it for each listener",
     )
     option(
         "--nodes",
         metavar="N",
         type=int,
-        help="how many brokers this process shows (default: 1); node i listens on port + i",
+        help="the number of brokers that clients see (default: 1), on consecutive ports",
     )
 
 
 def _add_settings(option: Callable[..., object]) -> None:
-    option("--data-dir", metavar="DIR", type=Path, help="keep everything in this directory (default: in memory)")
-    option("--config", metavar="FILE", type=Path, help="settings from a file like Kafka's server.properties")
+    option("--data-dir", metavar="DIR", type=to_path, help="keep everything in this directory (default: in memory)")
+    option("--config", metavar="FILE", type=to_path, help="settings from a file like Kafka's server.properties")
     option(
         "--set",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="one setting; it wins over the file; may be repeated",
+        help="one setting; overrides the file; may be repeated",
     )
     option(
         "--from-environment",
@@ -103,14 +104,14 @@ def _add_settings(option: Callable[..., object]) -> None:
     option(
         "--clock",
         choices=("system", "virtual", "auto"),
-        help="virtual: time stands still until --control moves it; auto: virtual, and it jumps to the next deadline "
-        "when every client waits (default: system)",
+        help="virtual: time stands still until --control moves it; auto: like virtual, but time jumps to the next "
+        "deadline when every client waits (default: system)",
     )
     option(
         "--seed",
         metavar="FILE",
-        type=Path,
-        help="begin with the topics, records and offsets of this file; ignored if there are topics",
+        type=to_path,
+        help="start with the topics, records and offsets of this file; ignored if there are topics",
     )
 
 
@@ -118,8 +119,8 @@ def _add_output(option: Callable[..., object]) -> None:
     option(
         "--journal",
         metavar="FILE",
-        type=Path,
-        help="append what happens in groups, and why, to this file, as JSON lines",
+        type=to_path,
+        help="append the events of groups, with causes, to this file, as JSON lines",
     )
     option(
         "--record-requests",
@@ -130,14 +131,14 @@ def _add_output(option: Callable[..., object]) -> None:
     option(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
-        help="what goes to stderr (default: info)",
+        help="the lowest level that is logged, on stderr (default: info)",
     )
     option("--log-format", choices=("console", "json"), help="default: console on a terminal, else json")
     option(
         "--ready-file",
         metavar="FILE",
-        type=Path,
-        help="write there, when every socket accepts, where each node listens: for a health check",
+        type=to_path,
+        help="when every socket accepts, write the addresses of all nodes to this file: for a health check",
     )
 
 
@@ -287,8 +288,8 @@ def _tell_of_first_wait(events: Stream) -> None:
             Kind.GROUP_DELAY_BEGUN,
             group_id=event.details["group_id"],
             delay_ms=delay_ms,
-            reason="a group that was empty waits so long for more members, as in Kafka; "
-            "--set group.initial.rebalance.delay.ms=0 has it begin at once",
+            reason="an empty group waits this long for more members before its first rebalance, as in Kafka; "
+            "--set group.initial.rebalance.delay.ms=0 turns this off",
         )
 
     stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])

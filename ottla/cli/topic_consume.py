@@ -11,8 +11,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.cli.admin import Admin, NotFound, add_options, ask
-from ottla.cli.record_lines import RecordLine, json_line, text_line
+from ottla.cli.record_lines import text_line
 from ottla.cli.start_of_reading import FromOffset, FromTime, NoStart, parse_start
+from ottla.record_json import WrittenRecord, json_line
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_data, print_line
 from ottla.terminal.printable import printable
@@ -31,7 +32,7 @@ def add_to(actions: Any) -> None:
         "consume",
         help="print the records of a topic, to its end",
         description="Print the records of a topic: partition and offset, time, key, value, headers. "
-        "No group is joined.",
+        "The command joins no group.",
         allow_abbrev=False,
     )
     _add_options(consuming)
@@ -43,12 +44,12 @@ def add_to(actions: Any) -> None:
         help="beginning, end, an offset, -10 (the last ten of each partition), 15m (ago), or a time such as "
         "2026-11-22T10:00 (default: beginning)",
     )
-    consuming.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
+    consuming.add_argument("--follow", action="store_true", help="continue with new records, until Ctrl-C")
     consuming.set_defaults(run=run)
     tailing = actions.add_parser(
         "tail",
-        help="print the last records of a topic, and go on with what comes",
-        description="Print the last records of each partition, and go on with what comes, until Ctrl-C.",
+        help="print the last records of a topic, then new ones",
+        description="Print the last records of each partition, then new records, until Ctrl-C.",
         allow_abbrev=False,
     )
     _add_options(tailing)
@@ -58,7 +59,7 @@ def add_to(actions: Any) -> None:
         metavar="N",
         type=int,
         default=_TAIL_DEFAULT,
-        help=f"how many of each partition (default: {_TAIL_DEFAULT})",
+        help=f"the number of last records of each partition (default: {_TAIL_DEFAULT})",
     )
     tailing.set_defaults(run=run_tail)
 
@@ -66,14 +67,14 @@ def add_to(actions: Any) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument(
-        "--partition", metavar="N", type=int, action="append", default=[], help="only this one; may be repeated"
+        "--partition", metavar="N", type=int, action="append", default=[], help="only this partition; may be repeated"
     )
-    parser.add_argument("--max", metavar="N", type=int, help="end after so many records")
-    parser.add_argument("--values", action="store_true", help="values alone, a line each")
+    parser.add_argument("--max", metavar="N", type=int, help="stop after this many records")
+    parser.add_argument("--values", action="store_true", help="print only values, one a line")
     parser.add_argument(
         "--uncommitted",
         action="store_true",
-        help="also records of transactions that are open or were aborted (default: committed ones)",
+        help="also records of open and aborted transactions (default: only committed records)",
     )
     add_options(parser, is_repeated=True)
 
@@ -184,7 +185,7 @@ class _Reading:
 
     def _print(self, record: ConsumerRecord[bytes, bytes]) -> None:
         options = self._options
-        said = RecordLine(record.key, record.value, record.headers, timestamp_ms=record.timestamp)
+        said = WrittenRecord(record.key, record.value, record.headers, timestamp_ms=record.timestamp)
         if options.json:
             print_line(json_line(record.topic, record.partition, record.offset, said), flush=options.follow)
         elif options.values:

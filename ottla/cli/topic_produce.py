@@ -11,12 +11,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from ottla.cli.admin import Admin, add_options, ask
-from ottla.cli.record_lines import NotARecord, RecordLine, read_json_line
+from ottla.record_json import NotARecord, WrittenRecord, read_json_line
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_json, print_line
 
@@ -28,7 +29,7 @@ def add_to(actions: Any) -> None:
     """Add the action and its options."""
     parser = actions.add_parser(
         "produce",
-        help="make records from the lines of a file or of stdin",
+        help="write the lines of a file or of stdin as records",
         description="Append a record to a topic for each line of a file or of stdin. The line is the value. With "
         "--json a line is what `ottla topics consume --json` prints; its partition and time are kept, its topic "
         "and offset are ignored.",
@@ -36,7 +37,7 @@ def add_to(actions: Any) -> None:
     )
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument("file", metavar="FILE", nargs="?", help="default: stdin")
-    parser.add_argument("--partition", metavar="N", type=int, help="the partition (default: by the key, or any)")
+    parser.add_argument("--partition", metavar="N", type=int, help="the partition (default: chosen by the key, or any)")
     parser.add_argument("--key", metavar="TEXT", help="the key of all records")
     parser.add_argument(
         "--key-separator", metavar="TEXT", help="the text between key and value; a line without it has no key"
@@ -94,7 +95,7 @@ def _opened(name: str | None) -> Iterator[BinaryIO]:
             yield file
 
 
-def _records(options: argparse.Namespace, lines: BinaryIO) -> Iterator[RecordLine]:
+def _records(options: argparse.Namespace, lines: BinaryIO) -> Iterator[WrittenRecord]:
     """A record for each line. Raises `NotARecord`."""
     headers = [(name, value.encode()) for name, _, value in (header.partition("=") for header in options.header)]
     separator = None if options.key_separator is None else options.key_separator.encode()
@@ -103,17 +104,17 @@ def _records(options: argparse.Namespace, lines: BinaryIO) -> Iterator[RecordLin
         if not options.json:
             key, found, value = text.partition(separator) if separator else (b"", b"", text)
             own_key = key if found else None if options.key is None else options.key.encode()
-            yield RecordLine(own_key, value if found else text, headers, options.partition)
+            yield WrittenRecord(own_key, value if found else text, headers, partition=options.partition)
         elif text.strip():
             try:
                 record = read_json_line(text.decode())
             except (NotARecord, UnicodeDecodeError) as error:
                 raise NotARecord(f"line {number}: {error}") from None
             partition = record.partition if options.partition is None else options.partition
-            yield RecordLine(record.key, record.value, [*record.headers, *headers], partition, record.timestamp_ms)
+            yield replace(record, headers=[*record.headers, *headers], partition=partition)
 
 
-async def _send(options: argparse.Namespace, records: Iterator[RecordLine]) -> dict[int, int]:
+async def _send(options: argparse.Namespace, records: Iterator[WrittenRecord]) -> dict[int, int]:
     """Append all of them; returns how many are in each partition."""
     from aiokafka import AIOKafkaProducer
 

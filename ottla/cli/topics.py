@@ -21,20 +21,20 @@ def add_to(commands: Any) -> None:
         "topics",
         help="list topics, describe one, read and write records",
         description="List the topics of any Kafka, describe one, read and write records. RECORDS counts "
-        "the offsets from the start of the logs to their end; where a log is compacted or has transactions "
-        "there are fewer records.",
+        "the offsets from the start of the logs to their end. A log that is compacted or has transactions has fewer "
+        "records.",
         allow_abbrev=False,
     )
     add_options(parser)
     parser.set_defaults(run=run_list)
     actions = parser.add_subparsers(metavar="ACTION", title="actions (default: list)")
-    listing = actions.add_parser("list", help="every topic, and how many partitions", allow_abbrev=False)
+    listing = actions.add_parser("list", help="every topic, with its number of partitions", allow_abbrev=False)
     add_options(listing, is_repeated=True)
     describing = actions.add_parser(
         "describe",
-        help="one topic: its partitions, who leads them, where their logs begin and end",
-        description="Describe a topic. ISR are the replicas in sync; START and END are the offsets where a log begins "
-        "and ends, '-' if the partition has no leader.",
+        help="one topic: partitions, leaders, first and last offsets",
+        description="Describe a topic. ISR are the replicas in sync. START and END are the first and the next offset "
+        "of a log, '-' if the partition has no leader.",
         allow_abbrev=False,
     )
     describing.add_argument("topic", metavar="TOPIC")

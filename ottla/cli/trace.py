@@ -15,12 +15,12 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "trace",
         help="make a page for the browser from a journal or from events",
-        description="Make one page of HTML: lanes of groups and members, what happened and why. FILE is a journal, "
-        "events saved from GET /events, or the page of a trace. With two files, the page shows where they first "
-        "differ.",
+        description="Make one page of HTML with lanes of groups and members, and all events with their causes. FILE is "
+        "a journal, events saved from GET /events, or the page of a trace. With two files, the page shows their first "
+        "difference.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="what happened")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a journal, events, or a trace")
     parser.add_argument("other", metavar="OTHER", type=Path, nargs="?", help="another run, to compare with")
     parser.add_argument(
         "--out", metavar="PAGE", type=Path, help="where to write the page (default: FILE with .html at its end)"

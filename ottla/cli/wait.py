@@ -21,25 +21,21 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "wait",
         help="wait for a state of a group, a topic or the broker",
-        description="Wait until all conditions hold, and end with exit code 0. After --timeout end with 1, and a line "
-        "that says what was true instead. Uses the control API of a running Ottla.",
+        description="Wait until all conditions are true. Exit code 0: they are; 1: not within --timeout, and a line "
+        "shows the present state. Uses the control API of a running Ottla.",
         allow_abbrev=False,
     )
     parser.add_argument("group", metavar="GROUP", nargs="?", help="the group to wait for")
     parser.add_argument("--state", metavar="STATE", help="the group's state, such as Stable or Empty")
     parser.add_argument("--members", metavar="N", type=int, help="the group has this many members")
     parser.add_argument("--generation", metavar="N", type=int, help="the group is in this generation")
-    parser.add_argument(
-        "--lag", metavar="N", type=int, help="this many records left to read, in all partitions together"
-    )
+    parser.add_argument("--lag", metavar="N", type=int, help="the lag is this many records, in all partitions together")
     parser.add_argument("--assigned", action="store_true", help="every partition of its topics has a reader")
-    parser.add_argument(
-        "--committed", metavar="TOPIC-PARTITION", help="with --at-least: the partition it has committed"
-    )
+    parser.add_argument("--committed", metavar="TOPIC-PARTITION", help="with --at-least: the committed partition")
     parser.add_argument("--at-least", metavar="OFFSET", type=int, help="with --committed: this offset, or a later one")
     parser.add_argument("--topic", metavar="TOPIC", help="with --records: the topic to wait for")
     parser.add_argument("--records", metavar="N", type=int, help="with --topic: at least this many records")
-    parser.add_argument("--idle", action="store_true", help="no group rebalances, and the broker has nothing to do")
+    parser.add_argument("--idle", action="store_true", help="no group rebalances, and the broker has no work")
     parser.add_argument(
         "--timeout", metavar="SECONDS", type=float, default=10.0, help="at most 25 (default: %(default)s)"
     )

@@ -6,12 +6,21 @@ Kafka, and whoever does not expect that looks for replicas in vain; so it is sai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
+
+_FEWER_NODES: Final = (
+    "the data directory is of more nodes: their replicas are down; start with as many --nodes as before to have them "
+    "back"
+)
+_MORE_NODES: Final = (
+    "the data directory is of fewer nodes: topics keep their replicas, new ones use all nodes; reassign the partitions "
+    "of a topic to have replicas there"
+)
 
 
 def tell_of_other_nodes(cluster: Cluster) -> None:
@@ -20,6 +29,8 @@ def tell_of_other_nodes(cluster: Cluster) -> None:
     there, holding = set(cluster.all_nodes), set[int]().union(*assigned)
     if missing := holding - there:
         partitions = sum(not replicas <= there for replicas in assigned)
-        cluster.events.tell(Kind.NODES_MISSING, missing_nodes=sorted(missing), partitions=partitions)
+        cluster.events.tell(
+            Kind.NODES_MISSING, missing_nodes=sorted(missing), partitions=partitions, reason=_FEWER_NODES
+        )
     if holding and (idle := there - holding):
-        cluster.events.tell(Kind.NODES_WITHOUT_REPLICAS, idle_nodes=sorted(idle))
+        cluster.events.tell(Kind.NODES_WITHOUT_REPLICAS, idle_nodes=sorted(idle), reason=_MORE_NODES)

@@ -50,6 +50,9 @@ _INTERNAL: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 #: "As the broker sees fit", for a number of partitions or replicas.
 BROKER_DEFAULT: Final = -1
 
+#: How many partitions are made at once. Kafka: ReplicationControlManager.MAX_PARTITIONS_PER_BATCH.
+PARTITIONS_AT_ONCE_MAX: Final = 10_000
+
 
 @dataclass(slots=True)
 class NewTopic:

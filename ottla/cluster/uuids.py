@@ -1,4 +1,4 @@
-"""Kafka's uuids: ids of topics and of clusters. Kafka: org.apache.kafka.common.Uuid."""
+"""Kafka's uuids: of topics and clusters, and those in ids of members. Kafka: org.apache.kafka.common.Uuid."""
 
 from __future__ import annotations
 
@@ -10,11 +10,23 @@ from collections.abc import Callable
 def random_uuid(random_bytes: Callable[[int], bytes] = os.urandom) -> bytes:
     """Sixteen random bytes for a topic or a cluster: a version 4 uuid that does not start with '-' as text."""
     while True:
-        raw = bytearray(random_bytes(16))
-        raw[6] = raw[6] & 0x0F | 0x40
-        raw[8] = raw[8] & 0x3F | 0x80
-        if uuid_text(bytes(raw))[0] != "-":
-            return bytes(raw)
+        uuid = _version_4(random_bytes(16))
+        if uuid_text(uuid)[0] != "-":
+            return uuid
+
+
+def random_hex_uuid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
+    """A random uuid as Java writes it, in hex with dashes."""
+    digits = _version_4(random_bytes(16)).hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _version_4(random: bytes) -> bytes:
+    """By hand: `uuid` loads `platform` too, and a first JoinGroup would wait a millisecond for them."""
+    uuid = bytearray(random)
+    uuid[6] = uuid[6] & 0x0F | 0x40
+    uuid[8] = uuid[8] & 0x3F | 0x80
+    return bytes(uuid)
 
 
 def uuid_text(uuid: bytes) -> str:

@@ -11,10 +11,10 @@ one node.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from ottla.events.kinds import broker, faults, groups, network, nodes, storage, topics, transactions
-from ottla.events.kinds.row import Level, Row
+from ottla.events.kinds.row import Level
 
 
 class Kind(Enum):
@@ -29,11 +29,10 @@ class Kind(Enum):
     when: str
     """What it means, for people."""
 
-    def __new__(cls, row: Row) -> Self:
+    def __new__(cls, *row: Any) -> Self:
+        """Enum hands over what is in the `Row`."""
         kind = object.__new__(cls)
-        kind._value_ = row.name
-        kind.level, kind.keys, kind.when = row.level, row.keys, row.when
-        kind.keys_unlogged = row.keys_unlogged
+        kind._value_, kind.level, kind.keys, kind.when, kind.keys_unlogged = row
         return kind
 
     # The broker

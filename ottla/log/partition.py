@@ -232,12 +232,16 @@ class Partition(ReadableLog):
                 self._flush(last_offset + 1, wall_ms)
         except StorageError as failed:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR, error_message=str(failed))
-        self.log_end_offset = last_offset + 1
-        if not self._high_watermark_is_held:
-            self.high_watermark = self.log_end_offset
+        self.log_end_offset = end_offset = last_offset + 1
+        producers, is_held = self.producers, self._high_watermark_is_held
+        if not is_held:
+            self.high_watermark = end_offset
         if header.producer_id >= 0:
-            note_batch(self.producers, self._storage.segments[-1], header, base_offset, max_timestamp, marker)
-        self._settle()
+            note_batch(producers, self._storage.segments[-1], header, base_offset, max_timestamp, marker)
+        if is_held or producers.first_open_offset is not None:
+            self._settle()
+        else:
+            self.last_stable_offset = end_offset
         for listener in self.listeners:
             listener(self, ADVANCED)
         is_append_time = self.config.rules.message_timestamp_type is LOG_APPEND_TIME

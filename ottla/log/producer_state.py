@@ -62,13 +62,16 @@ class ProducerSettings:
 class ProducerStates:
     """The producers of one partition."""
 
-    __slots__ = ("_entries", "_open_transactions", "_settings", "_verifications")
+    __slots__ = ("_entries", "_open_transactions", "_settings", "_verifications", "first_open_offset")
 
     def __init__(self, settings: ProducerSettings) -> None:
         self._settings = settings
         self._entries: dict[int, ProducerEntry] = {}
         #: First offset → producer id. Transactions open in the order of their offsets, so the oldest comes first.
         self._open_transactions: dict[int, int] = {}
+        #: Where the oldest open transaction began, which is asked for with each batch. Readers of committed records
+        #: stop there.
+        self.first_open_offset: int | None = None
         self._verifications: dict[int, Verification] = {}
 
     def __iter__(self) -> Iterator[ProducerEntry]:
@@ -79,11 +82,6 @@ class ProducerStates:
 
     def get(self, producer_id: int) -> ProducerEntry | None:
         return self._entries.get(producer_id)
-
-    @property
-    def first_open_offset(self) -> int | None:
-        """Where the oldest open transaction began. Readers of committed records stop here."""
-        return next(iter(self._open_transactions), None)
 
     def find_repeat(
         self, producer_id: int, producer_epoch: int, first_sequence: int, last_sequence: int
@@ -154,6 +152,8 @@ class ProducerStates:
             if entry.transaction_first_offset is None:
                 entry.transaction_first_offset = batch.first_offset
                 self._open_transactions[batch.first_offset] = producer_id
+                if self.first_open_offset is None:
+                    self.first_open_offset = batch.first_offset
 
     def add_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, offset: int, timestamp: int
@@ -176,7 +176,7 @@ class ProducerStates:
         if first_offset is None:
             return None
         del self._open_transactions[first_offset]
-        still_open = self.first_open_offset
+        self.first_open_offset = still_open = next(iter(self._open_transactions), None)
         return AbortedTransaction(producer_id, first_offset, offset, offset + 1 if still_open is None else still_open)
 
     def start_verification(
@@ -206,6 +206,7 @@ class ProducerStates:
             self._entries[entry.producer_id] = entry
         first_offsets = ((entry.transaction_first_offset, entry.producer_id) for entry in self)
         self._open_transactions = dict(sorted((at, producer) for at, producer in first_offsets if at is not None))
+        self.first_open_offset = next(iter(self._open_transactions), None)
 
     def remove_expired(self, wall_ms: int) -> None:
         """Forget who has not appended for producer.id.expiration.ms, by the timestamps of the records."""

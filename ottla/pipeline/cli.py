@@ -31,7 +31,7 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser = Parser(
         prog="ottla pipeline",
         description="Spark jobs over topics, groups and journals, for Ottla and any other Kafka. "
-        "They need `pip install 'ottla[spark]'` and Java 17 or newer.",
+        "They need `pip install 'ottla[spark]'` and Java 17 to 22.",
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(metavar="JOB", required=True)

@@ -27,11 +27,11 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         NAME,
         help="put Spark's Kafka connector into a folder, for machines without a network",
-        description=f"Put {CONNECTOR} and what it needs into a folder, some 10 MB. "
-        "Jobs take it from there with --jars DIR.",
+        description=f"Put {CONNECTOR} and its dependencies into a folder, some 10 MB. "
+        "Jobs use the folder with --jars DIR.",
         allow_abbrev=False,
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="made if it isn't there")
+    parser.add_argument("folder", metavar="DIR", type=Path, help="created if missing")
     add_spark_options(parser, takes_jars=False)
     parser.set_defaults(run=run)
 

@@ -13,6 +13,8 @@ from typing import Final
 from ottla.pipeline.refusals import CannotWork
 
 JAVA_VERSION_MIN: Final = 17
+#: From Java 23 on Subject.getSubject is refused, which the Hadoop of Spark 4.0 asks.
+JAVA_VERSION_MAX: Final = 22
 _ANSWER_SECONDS_MAX: Final = 30.0
 #: `openjdk version "17.0.15"`, and `java version "1.8.0_392"` of old.
 _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
@@ -44,14 +46,14 @@ def missing_extra() -> str | None:
 
 def missing_java() -> str | None:
     found = _java()
-    need = f"Spark runs on Java {JAVA_VERSION_MIN} or newer"
+    need = f"Spark runs on Java {JAVA_VERSION_MIN} to {JAVA_VERSION_MAX}"
     if found is None:
         return f"{need}, and there is none; install one, or let JAVA_HOME name where it is"
     version = _java_version(found)
     if version is None:
         return f"{need}, and {found} doesn't say what it is; let JAVA_HOME name a Java that runs"
-    if version < JAVA_VERSION_MIN:
-        return f"{need}, and {found} is Java {version}; install a newer one, or let JAVA_HOME name it"
+    if not JAVA_VERSION_MIN <= version <= JAVA_VERSION_MAX:
+        return f"{need}, and {found} is Java {version}; install another one, or let JAVA_HOME name it"
     return None
 
 

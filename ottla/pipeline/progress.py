@@ -1,38 +1,34 @@
-"""What is going on, on stderr: a line for each step and, on a terminal, how many of Spark's tasks are done."""
+"""What a job does: a line for each step and, on a terminal, how many of Spark's tasks are done."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final
 
-from ottla.terminal.printable import printable
+from ottla.terminal import news
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _LOOK_SECONDS: Final = 0.2
-_CLEAR_LINE: Final = "\r\x1b[K"
 
 
 class Progress:
     """Says what a job does. On anything but a terminal, steps are all it says."""
 
-    def __init__(self, job_name: str, stream: TextIO | None = None) -> None:
+    def __init__(self, job_name: str) -> None:
         self._job_name = job_name
-        self._stream = stream if stream is not None else sys.stderr
-        self._is_live = self._stream.isatty()
 
     def step(self, what: str) -> None:
         """The job goes on to something else: "reading 12 partitions of orders"."""
-        self._say(f"ottla {self._job_name}: {printable(what)}\n")
+        news.tell(what, by=f"ottla {self._job_name}")
 
     @contextmanager
     def watching(self, context: SparkContext) -> Iterator[None]:
         """Show how far Spark is, for the length of the `with`."""
-        if not self._is_live:
+        if not news.is_live():
             yield
             return
         is_over = Event()
@@ -43,7 +39,7 @@ class Progress:
         finally:
             is_over.set()
             thread.join()
-            self._say("")
+            news.tell_for_now("")
 
     def _watch(self, context: SparkContext, is_over: Event) -> None:
         tracker = context.statusTracker()
@@ -52,8 +48,4 @@ class Progress:
             tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
             if tasks:
                 done, total = (sum(counts) for counts in zip(*tasks, strict=True))
-                self._say(f"  {done} of {total} tasks")
-
-    def _say(self, text: str) -> None:
-        self._stream.write(_CLEAR_LINE + text if self._is_live else text)
-        self._stream.flush()
+                news.tell_for_now(f"{done} of {total} tasks")

@@ -1,6 +1,6 @@
 """The batch that nearly every request holds: as it is, nothing about it is to be changed or to be looked at twice.
 
-It is not compressed, of no transaction, its timestamps are the producer's and within the topic's range, and the topic
+It is not compressed, its timestamps are the producer's and within the topic's range, and the topic
 keeps it as the producer made it. Such a batch is checked where it lies in the frame, without a copy. What passes here
 would pass `record_validation.prepare_append`, and would come out of it with the same bytes; what does not is left to
 that, which says what is wrong with it, if anything is.
@@ -23,22 +23,24 @@ from ottla.protocol.records import (
 )
 
 
-def read_plain_batch(frame: bytes, start: int, end: int, rules: AppendRules, now_ms: int) -> BatchHeader | None:
+def read_plain_batch(
+    frame: bytes, start: int, end: int, rules: AppendRules, now_ms: int, attributes: int = 0
+) -> BatchHeader | None:
     """The header of the batch that takes up these bytes of `frame`, which the log keeps as they are; None: it may not.
 
-    Others may have their turn meanwhile.
+    `attributes`: the ones that it has to have. Others may have their turn meanwhile.
     """
     size_bytes = end - start
     if not BATCH_OVERHEAD <= size_bytes <= rules.max_message_bytes:
         return None
     header = read_header(frame, start)
     (
-        base_offset, batch_length, _, magic, crc, attributes, last_offset_delta, base_timestamp, max_timestamp,
+        base_offset, batch_length, _, magic, crc, found_attributes, last_offset_delta, base_timestamp, max_timestamp,
         producer_id, _, base_sequence, count,
     ) = header  # fmt: skip
     if (
         magic != 2
-        or attributes
+        or found_attributes != attributes
         or base_offset
         or batch_length != size_bytes - LOG_OVERHEAD
         or count <= 0

@@ -53,13 +53,15 @@ _ONLY_EVEN: Final = bytes(range(0, 0x80, 2))
 _FIRST_EVEN: Final = bytes(range(0x80, 0x100, 2))
 _FIRST: Final = bytes(range(0x80, 0x100))
 _LAST: Final = bytes(range(0x80))
-#: (bytes of the timestamp delta, of the offset delta) → what each byte of both may be. Longer ones don't make runs:
-#: those are batches of more than 8,192 records, or of more than eight seconds.
-_RUN_RULES: Final = {
-    (1, 1): ((0, _ONLY_EVEN), (1, _LAST)),
-    (1, 2): ((0, _ONLY_EVEN), (1, _FIRST), (2, _LAST)),
-    (2, 1): ((0, _FIRST_EVEN), (1, _LAST), (2, _LAST)),
-    (2, 2): ((0, _FIRST_EVEN), (1, _LAST), (2, _FIRST), (3, _LAST)),
+#: What each byte of a timestamp delta of so many bytes may be. Longer ones make no runs: those are of batches of more
+#: than eight seconds.
+_DELTAS: Final = {1: (_ONLY_EVEN,), 2: (_FIRST_EVEN, _LAST)}
+#: The same for an offset delta: longer ones are of batches of more than 8,192 records.
+_OFFSETS: Final = {1: (_LAST,), 2: (_FIRST, _LAST)}
+#: What they are where offset deltas count up from 0, and how many records have so few bytes.
+_COUNTED: Final = {
+    1: ((_ONLY_EVEN,), 64),
+    2: ((bytes(0x80 | 2 * index & 0x7F for index in range(8_192)), bytes(index >> 6 for index in range(8_192))), 8_192),
 }
 
 
@@ -215,7 +217,7 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
         index += 1
         if runs_are_likely and count - index >= _RUN_MIN and data[position] == data[begin] and not headers:
             edges = (begin, body, offset_at, key_at, key_end, value_at, value_end)
-            run, delta = _run_alike(data, edges, position, count - index)
+            run, delta = _run_alike(data, edges, position, index, count)
             runs_are_likely = run >= _RUN_MIN
             index += run
             position += run * (position - begin)
@@ -239,37 +241,59 @@ def _bounds(largest: int, negatives: list[int]) -> tuple[int, int]:
 
 
 def _run_alike(
-    data: _Octets, edges: tuple[int, int, int, int, int, int, int], position: int, candidates: int
+    data: _Octets, edges: tuple[int, int, int, int, int, int, int], position: int, index: int, count: int
 ) -> tuple[int, int]:
     """How many records from `position` on are laid out like the one before it, whatever their deltas and payload.
 
-    `edges` says where that record begins and has its body, offset delta, key length, key, value length, and value.
+    `edges` says where that record begins and has its body, offset delta, key length, key, value length, and value;
+    `index` which one of `count` is at `position`.
     Returns (records, their largest timestamp delta, still zig-zag). Negative deltas end a run.
     """
     begin, body, offset_at, key_at, key_end, value_at, value_end = edges
     delta_at = body + 1
-    rules = _RUN_RULES.get((offset_at - delta_at, key_at - offset_at))
-    if rules is None:
+    delta_bytes, offset_bytes = offset_at - delta_at, key_at - offset_at
+    if delta_bytes > 2 or offset_bytes > 2:
         return 0, -1
+    columns, index_end = _COUNTED[offset_bytes]
     stride = position - begin
-    end = position + stride * min(candidates, _RUN_MAX, (len(data) - position) // stride)
-    first = delta_at + stride
-    for place, allowed in rules:
-        unlike = data[first + place : end : stride].lstrip(allowed)
-        if unlike:
-            end -= stride * len(unlike)
-    run = (end - position) // stride
+    run = min(_RUN_MAX, (len(data) - position) // stride, (count if count < index_end else index_end) - index)
+    if run <= 0:
+        return 0, -1
+    end = position + stride * run
+    place = offset_at + stride
+    for counted in columns:
+        if data[place:end:stride] != counted[index : index + run]:
+            end = _fitting_end(data, offset_at + stride, end, stride, _OFFSETS[offset_bytes])
+            run = (end - position) // stride
+            break
+        place += 1
     for place in (*range(begin, body), *range(key_at, key_end), *range(value_at, value_end), position - 1):
-        if data[place + stride : end : stride] != data[place : place + 1] * run:
-            end -= stride * len(data[place + stride : end : stride].lstrip(data[place : place + 1]))
+        octet = data[place : place + 1]
+        if data[place + stride : end : stride] != octet * run:
+            end = _fitting_end(data, place + stride, end, stride, (octet,))
             run = (end - position) // stride
     if run == 0:
         return 0, -1
-    if offset_at - delta_at == 1:
-        deltas = data[first:end:stride]
-        return run, deltas[0] if deltas == deltas[:1] * run else max(deltas)
+    first = delta_at + stride
+    deltas = data[first:end:stride]
+    if delta_bytes == 1 and deltas == deltas[:1] * run and deltas[0] in _ONLY_EVEN:
+        return run, deltas[0]
+    end = _fitting_end(data, first, end, stride, _DELTAS[delta_bytes])
+    if end == position:
+        return 0, -1
+    run = (end - position) // stride
+    if delta_bytes == 1:
+        return run, max(data[first:end:stride])
     high, low = max(zip(data[first + 1 : end : stride], data[first:end:stride], strict=True))
     return run, high << 7 | low & 0x7F
+
+
+def _fitting_end(data: _Octets, place: int, end: int, stride: int, allowed: tuple[_Octets, ...]) -> int:
+    """Where the first record of a run begins that has, from `place` on, another byte than one of each of `allowed`."""
+    for octets in allowed:
+        end -= stride * len(data[place:end:stride].lstrip(octets))
+        place += 1
+    return end
 
 
 def _long(data: _Octets, position: int, bytes_max: int) -> tuple[int, int]:

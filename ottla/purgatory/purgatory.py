@@ -61,6 +61,10 @@ class Purgatory(Generic[Op]):
         """The keys that operations are watched under."""
         return self._watchers.keys
 
+    def watching(self, key: Hashable) -> int:
+        """How many operations stand under a key, lingering ones included."""
+        return self._watchers.watching(key)
+
     def try_complete_else_watch(self, operation: Op, keys: Collection[Hashable]) -> bool:
         """Complete the operation, or let it wait under every one of `keys` until its deadline.
 

@@ -41,6 +41,10 @@ class Watchers(Generic[Op]):
         """The keys under which operations stand, dead or alive."""
         return list(self._by_key)
 
+    def watching(self, key: Hashable) -> int:
+        """How many stand under a key, dead or alive."""
+        return len(self._by_key.get(key, ()))
+
     def watch(self, key: Hashable, operation: Op) -> None:
         """Put an operation that isn't completed at the end of the list of `key`."""
         waiting = self._by_key.get(key)

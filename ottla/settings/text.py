@@ -18,7 +18,7 @@ _KINDS: Final = {
     "short": "any number",
     "int": "any number",
     "long": "any number",
-    "list": "a list, commas between",
+    "list": "comma-separated list",
 }
 
 
@@ -30,7 +30,7 @@ def default_text(setting: Setting) -> str:
 
 
 def default_with_unit(setting: Setting) -> str:
-    """The default as one reads it aloud, such as `3000 ms`."""
+    """The default with its unit, such as `3000 ms`."""
     text = default_text(setting)
     return f"{text} {setting.unit}" if setting.unit and text[-1].isdecimal() else text
 

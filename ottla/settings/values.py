@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from ottla.settings.setting import Setting
 
-_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
-_DECIMAL_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_WHOLE_NUMBER: Final = r"[+-]?[0-9]+"
+_DECIMAL_NUMBER: Final = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _BITS: Final = {"short": 16, "int": 32, "long": 64}
 
 
@@ -65,14 +65,14 @@ def _boolean(setting: Setting, text: str) -> bool:
 def _whole_number(setting: Setting, text: str) -> int:
     most = 1 << _BITS[setting.kind] - 1
     # No Java type has more digits than this; Python takes its time over longer ones.
-    value = int(text) if _WHOLE_NUMBER.fullmatch(text) and len(text) < 40 else most
+    value = int(text) if re.fullmatch(_WHOLE_NUMBER, text) and len(text) < 40 else most
     if not -most <= value < most:
         raise BadValueError(setting, text, f"Not a number of type {setting.kind.upper()}")
     return value
 
 
 def _decimal_number(setting: Setting, text: str) -> float:
-    if not _DECIMAL_NUMBER.fullmatch(text):
+    if not re.fullmatch(_DECIMAL_NUMBER, text):
         raise BadValueError(setting, text, "Not a number of type DOUBLE")
     return float(text)
 

@@ -17,18 +17,18 @@ def is_live() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def tell(text: str) -> None:
-    """A line that stays."""
-    _write(f"ottla: {printable(text)}\n")
+def tell(text: str, *, by: str = "ottla") -> None:
+    """A line that stays, in the place of one that changes. `by`: the command it begins with."""
+    _write(f"{by}: {printable(text)}\n")
 
 
 def tell_for_now(text: str) -> None:
     """A line that the next one takes the place of; only on a terminal. Empty: none."""
     if is_live():
-        _write(_CLEAR_LINE + printable(text)[:_SHOWN_MAX])
+        _write(printable(text)[:_SHOWN_MAX])
 
 
 def _write(text: str) -> None:
     if sys.stderr is not None:
-        sys.stderr.write(text)
+        sys.stderr.write(_CLEAR_LINE + text if is_live() else text)
         sys.stderr.flush()

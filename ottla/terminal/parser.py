@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from ottla.nearest import may_mean, nearest
 from ottla.terminal.exit_codes import EXIT_USAGE, fail
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,8 +24,28 @@ class Parser(argparse.ArgumentParser):
         """Refuses what is not known, so that the command itself does, and names its own help."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown[0])}")
         return options, unknown
 
+    def _meant(self, word: str) -> str:
+        known = [name[2:] for action in self.options for name in action.option_strings if name.startswith("--")]
+        meant = may_mean(word[2:].partition("=")[0], known) if word.startswith("--") else None
+        return "" if meant is None else f"; did you mean --{meant}?"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Of a word that is none of the choices, say which may be meant; argparse's own sentence differs by version."""
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(
+                action, f"there is no {value}; {nearest(str(value), map(str, action.choices))}"
+            )
+
     def error(self, message: str) -> NoReturn:
-        self.exit(fail(f"{message}; `{self.prog} --help` shows what can be given", EXIT_USAGE))
+        end = "" if message.endswith("?") else ";"
+        self.exit(fail(f"{message}{end} `{self.prog} --help` shows what can be given", EXIT_USAGE))
+
+
+def to_path(text: str) -> Path:
+    """What an option for a path is read by. `pathlib` takes its time to load, so a start without paths does without."""
+    from pathlib import Path
+
+    return Path(text)

@@ -8,48 +8,50 @@ The broker runs in a thread of its own all the same, so whatever the test awaits
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from ottla.broker.state.transactions import look_at_transactions
+from ottla.testing.clockwork import Deadlines
 from ottla.testing.groups import AsyncGroup
 from ottla.testing.inside import TIMEOUT_S
+from ottla.testing.seeing import Seeing
 from ottla.testing.topics import AsyncTopic
 from ottla.testing.transactions import AsyncTransaction
 
 if TYPE_CHECKING:
+    from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import Timeline
-    from ottla.broker.state.transactions import TransactionView
     from ottla.testing.inside import Inside
 
+T = TypeVar("T")
 
-class AsyncLooking:
+
+class AsyncLooking(Seeing, Deadlines):
     """What a test may look at in a running broker, and await."""
 
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
 
     def group(self, group_id: str) -> AsyncGroup:
-        """A consumer group, be it there or not."""
+        """A consumer group; it need not exist yet."""
         return AsyncGroup(self._inside, group_id)
 
     def topic(self, name: str) -> AsyncTopic:
-        """A topic, be it there or not."""
+        """A topic; it need not exist yet."""
         return AsyncTopic(self._inside, name)
 
     def transaction(self, transactional_id: str) -> AsyncTransaction:
-        """A transactional id, be it there or not."""
+        """A transactional id; it need not exist yet."""
         return AsyncTransaction(self._inside, transactional_id)
 
-    @property
-    def transactions(self) -> list[TransactionView]:
-        """All transactional ids there are, and how their transactions stand."""
-        return self._inside.look(lambda server: look_at_transactions(server.services))
+    def look(self, at: Callable[[Server], T], /) -> T:
+        """Call this function in the broker's event loop and return its result."""
+        return self._inside.look(at)
 
-    @property
-    def timeline(self) -> Timeline:
-        """What has happened since the start, in order; printed, it is a table."""
-        return self._inside.timeline_since(0)
+    def timeline_since(self, mark: int, /) -> Timeline:
+        """The events since this mark."""
+        return self._inside.timeline_since(mark)
 
     async def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
         """As `Broker.wait_until_idle`."""

@@ -3,7 +3,7 @@
     kafka.group("kitchen").assert_rebalances(exactly=1, because="member_left", member="ana-*")
     kafka.assert_never("group.member.removed", group="kitchen", since=mark)
 
-Whole words or patterns: `*` stands for anything. What can't happen at all, for nothing has such a name, is an error,
+Whole words or patterns: `*` matches any text. What can't happen at all, for nothing has such a name, is an error,
 and not an assertion that always holds.
 """
 

@@ -3,37 +3,30 @@
 async def test_orders_are_counted(async_kafka):
     async with Service(async_kafka.bootstrap_servers):
         await async_kafka.group("orders").wait_for_assignment()
+
+It has all that the fixture `kafka` has. What takes a while is awaited.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from ottla.testing.aio import AsyncLooking
+from ottla.testing.async_broker import AsyncBroker
 from ottla.testing.faulting import Faulting
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
     from ottla.testing.broker import Broker
     from ottla.testing.faults import Faults
 
-T = TypeVar("T")
 
-
-class AsyncKafka(AsyncLooking, Faulting):
+class AsyncKafka(AsyncBroker, Faulting):
     """The broker of the `async_kafka` fixture."""
 
     def __init__(self, broker: Broker) -> None:
         super().__init__(broker)
-        #: The same with what does not wait, such as `connections`, and with what would hold up the test's loop.
+        #: The broker itself, for what makes another one or a file, such as `fork` and `write_trace`.
         self.broker = broker
-
-    def look(self, at: Callable[[Server], T]) -> T:
-        """Call this in the broker's event loop and return what it returns."""
-        return self.broker.look(at)
 
     @cached_property
     def faults(self) -> Faults:
@@ -42,13 +35,14 @@ class AsyncKafka(AsyncLooking, Faulting):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What to give to clients."""
+        """The `bootstrap.servers` for clients."""
         return self.broker.bootstrap_servers
 
-    async def advance(self, ms: int) -> None:
-        """As `Broker.advance`."""
-        await asyncio.to_thread(self.broker.advance, ms)
+    def bootstrap_servers_on(self, listener: str) -> str:
+        """As `Broker.bootstrap_servers_on`."""
+        return self.broker.bootstrap_servers_on(listener)
 
-    async def advance_until(self, condition: Callable[[], bool], *, limit_ms: int) -> int:
-        """As `Broker.advance_until`; the condition is called in another thread."""
-        return await asyncio.to_thread(self.broker.advance_until, condition, limit_ms=limit_ms)
+    @property
+    def control_url(self) -> str | None:
+        """Where scripts are answered over HTTP; None: nowhere."""
+        return self.broker.control_url

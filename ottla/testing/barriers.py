@@ -40,7 +40,7 @@ class NothingHeld(AssertionError):
 
 
 class HeldRequest:
-    """A request that is held, or its answer; or a deadline, or what a group writes."""
+    """A held request, answer, deadline or write of a group."""
 
     def __init__(self, inside: Looks, held: Kept) -> None:
         self._inside = inside
@@ -64,51 +64,51 @@ class HeldRequest:
 
     @property
     def request(self) -> Any:
-        """What was asked, decoded: Kafka's fields in snake_case. To look at; `change` changes it."""
+        """The decoded request: Kafka's fields in snake_case. Read-only; `change` changes it."""
         return self._held.request
 
     @property
     def answer(self) -> Any:
-        """What is answered, decoded, if the answer is held."""
+        """The decoded answer, if the answer is held."""
         return self._held.answer
 
     @property
     def is_held(self) -> bool:
-        """Whether it waits still."""
+        """Whether it is still held."""
         return self._held.how is None
 
     @property
     def is_gone(self) -> bool:
-        """Whether its client has closed the connection meanwhile; or something has made the deadline void."""
+        """Whether the client has closed the connection, or the deadline has become void."""
         return self._held.is_gone
 
     def change(self, **fields: Any) -> Self:
-        """Give it other values: those of the request, or of the answer if that is held."""
+        """Change values in the request, or in the answer if the answer is held."""
         self._inside.look(lambda _: self._held.change(**fields))
         return self
 
     def replace(self, message: Any) -> Self:
-        """Have another message of the same kind go on in its place."""
+        """Replace it by another message of the same kind, and let that go."""
         self._inside.look(lambda _: self._held.replace(message))
         return self
 
     def let_go(self) -> None:
-        """Let it go on."""
+        """Let it go."""
         self._inside.look(lambda _: self._held.let_go())
 
     def refuse(self, error: str) -> None:
-        """Answer it with this error of Kafka's. A request has had no effect then; a deadline can't be refused."""
+        """Answer it with this error of Kafka's. A refused request has no effect. A deadline can't be refused."""
         from ottla.broker.faults.verbs import error_code
 
         self._inside.look(lambda _: self._held.refuse(error_code(error)))
 
     def lose(self) -> None:
-        """Have nothing more become of it."""
+        """Lose it: it has no further effect."""
         self._inside.look(lambda _: self._held.lose())
 
 
 class Hold:
-    """Holds what it is aimed at, from when it is made until the end of its block, or `end`."""
+    """Holds all requests of its aim, until the end of its block, or `end`."""
 
     def __init__(self, inside: Looks, wish: dict[str, Any], place: str) -> None:
         from ottla.broker.faults.engine import hold_of
@@ -123,31 +123,31 @@ class Hold:
         return str(self._fault)
 
     def wait(self, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> HeldRequest:
-        """Return the so many-th that is held, when it is there. Raises `NotInTime`."""
+        """Wait until this many have been held, and return the last of these. Raises `NotInTime`."""
         self.waiting(count).wait(timeout_s)
         return self.nth(count)
 
     @property
     def aio(self) -> AsyncHold:
-        """What waits, for `await`."""
+        """The waits, for `await`."""
         return AsyncHold(self)
 
     def nth(self, number: int) -> HeldRequest:
-        """What was the so many-th to be held."""
+        """The n-th that was held."""
         return HeldRequest(self._inside, self._hold.all[number - 1])
 
     @property
     def all(self) -> list[HeldRequest]:
-        """What is held now, in the order in which it came."""
+        """All that is held now, in the order of arrival."""
         return [HeldRequest(self._inside, held) for held in self._inside.look(lambda _: self._hold.waiting)]
 
     @property
     def first(self) -> HeldRequest:
-        """The first of them. Raises `NothingHeld` if there is none."""
+        """The first that is held. Raises `NothingHeld` if there is none."""
         return self.of(client_id="*")
 
     def of(self, *, client_id: str) -> HeldRequest:
-        """The first of them that this client has sent; a `*` stands for anything. Raises `NothingHeld`."""
+        """The first held request of this client; a `*` matches any text. Raises `NothingHeld`."""
         held = [request for request in self.all if fnmatchcase(request.client_id or "", client_id)]
         if not held:
             whose = "" if client_id == "*" else f" of {client_id}"
@@ -182,11 +182,11 @@ class Hold:
         self.first.lose()
 
     def end(self) -> None:
-        """Let all go, and hold nothing more."""
+        """Let everything go, and end the hold."""
         self._inside.look(lambda server: server.faults.remove(self._fault.number))
 
     def waiting(self, count: int) -> Waiting:
-        """The wait until so many have been held."""
+        """The wait until this many have been held."""
         return Waiting(self._inside, self._registering(count), lambda: self._seen_instead(count))
 
     def _registering(self, count: int) -> Callable[[Callable[[], object]], object]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.snapshot import Snapshot
     from ottla.broker.state.timeline import History, Timeline
+    from ottla.testing.async_broker import AsyncBroker
     from ottla.testing.trace.document import Trace
 
 T = TypeVar("T")
@@ -60,27 +61,27 @@ class BrokerNode:
 
     @property
     def bootstrap_server(self) -> str:
-        """Its address as host:port, which it keeps when it is stopped."""
+        """The node's address as host:port. A stopped node keeps it."""
         node = self._broker._running.cluster.all_nodes[self.node_id]
         return str(node.address)
 
     @property
     def state(self) -> Literal["up", "silent", "down"]:
-        """Silent: it has died, and for ottla.failover.ms metadata go on naming it."""
+        """Silent: the node has died, but metadata names it until ottla.failover.ms have passed."""
         return self._broker._running.node_state(self.node_id).value
 
     def stop(self, *, hard: bool = False) -> None:
-        """Stop it: its partitions and groups move to other nodes, whoever has asked is answered, connections end.
+        """Stop the node: partitions and groups move to other nodes, open requests are answered, connections end.
 
-        hard: as if its machine died. Connections are reset, nobody is answered, and others take over only when it is
-        missed, after ottla.failover.ms; under the virtual clock that is for `Broker.advance` to bring about.
+        hard: as if its machine died. Connections are reset and no request is answered. Other nodes take over after
+        ottla.failover.ms; with a virtual clock, call `Broker.advance`.
 
-        Returns when nobody is connected any more. A node that is stopped stays so.
+        Returns when all connections are closed. No effect on a stopped node.
         """
         self._broker.call(self._broker._running.stop_node(self.node_id, hard=hard))
 
     def start(self) -> None:
-        """Start it again and return when it accepts connections. A node that is up stays so."""
+        """Start the node again and return when it accepts connections. No effect on a node that is up."""
         self._broker.call(self._broker._running.start_node(self.node_id))
 
 
@@ -107,37 +108,43 @@ class Broker(Looking, Clockwork, Faulting):
         autojump_threshold_ms: int = AUTOJUMP_THRESHOLD_MS,
     ) -> None:
         """
-        nodes: how many brokers the cluster shows (default 1).
-        clock: "virtual" has time stand still until `advance`; "auto" has it jump to the next deadline when every client
-            waits, besides: see docs/time.md first (default "system").
+        nodes: the number of brokers that clients see (default 1).
+        clock: "virtual": time stands still until `advance`. "auto": time also jumps to the next deadline when all
+            clients wait; see docs/time.md first (default "system").
         settings: broker settings by Kafka's names, such as {"num.partitions": 3}.
         listen: [NAME://]HOST:PORT of the first node, or a list of them; port 0 picks a free one for each (default:
             127.0.0.1:0, unless the settings have listeners).
-        advertise: [NAME://]HOST:PORT that clients of a listener are told instead, or a list of them.
-        log_level: what of the broker's log goes to stderr: debug, info, warning or error.
-        data_dir: where to keep everything; another broker started there goes on with it (default: in memory).
-        record_requests: keep what clients ask and are answered, for `requests` and `assert_received`.
-        journal: a file to which what happens in groups is appended; docs/journal.md describes it.
-        control: HOST:PORT where scripts are answered over HTTP, see docs/control.md; port 0 picks a free one, which is
-            then in `control_url`.
-        seed: a file with topics, records and committed offsets to begin with; docs/testing.md says how it is written.
-        autojump_threshold_ms: with the clock "auto", for how long of real time nothing must have come (default 50).
+        advertise: [NAME://]HOST:PORT that clients of a listener get instead, or a list of them.
+        log_level: the lowest level of the log on stderr: debug, info, warning or error.
+        data_dir: the directory for all data; a later broker continues with it (default: in memory).
+        record_requests: keep requests and answers, for `requests` and `assert_received`.
+        journal: a file for the events of groups; docs/journal.md describes it.
+        control: HOST:PORT of the control API, see docs/control.md; port 0 picks a free one, and `control_url` has it.
+        seed: a file with topics, records and committed offsets to start with; docs/testing.md describes its format.
+        autojump_threshold_ms: with the clock "auto", the real time without incoming bytes before a jump (default 50).
         """
         if clock not in ("system", "virtual", "auto"):
             raise ValueError(f"clock is system, virtual or auto, not {clock}")
         if log_level not in _LOG_LEVELS:
             raise ValueError(f"log_level is one of {', '.join(_LOG_LEVELS)}, not {log_level}")
+        from ottla.broker.network.endpoints import read_endpoints
+        from ottla.cluster.address import Address
+        from ottla.settings.settings import ConfigError, Settings
+
         self._nodes = nodes
         self._clock: Literal["system", "virtual", "auto"] = clock
         self._autojump_threshold_ms = autojump_threshold_ms
-        self._settings = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
+        self._given = {**TEST_SETTINGS, **{name: setting_text(value) for name, value in (settings or {}).items()}}
+        self._settings = Settings(self._given)
+        if self._settings.unknown:
+            raise ConfigError(_unknown_setting(next(iter(self._settings.unknown))))
         self._listen = _words(listen)
-        self._advertise = _words(advertise)
+        self._endpoints = read_endpoints(self._settings, self._listen, _words(advertise), default="127.0.0.1:0")
         self._log_level = log_level
         self.record_requests = record_requests
         self._seed = None if seed is None else Path(seed)
         self._journal = None if journal is None else Path(journal)
-        self._control = control
+        self._control = None if control is None else Address.parse(control, "control")
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -157,7 +164,7 @@ class Broker(Looking, Clockwork, Faulting):
         other = Broker(
             nodes=self._nodes,
             clock=self._clock,
-            settings=self._settings,
+            settings=self._given,
             listen=[f"{address.rpartition(':')[0]}:0" for address in self._listen],
             log_level=self._log_level,
             record_requests=self.record_requests,
@@ -168,11 +175,11 @@ class Broker(Looking, Clockwork, Faulting):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What to give to clients: every node as host:port, separated by commas."""
+        """The `bootstrap.servers` for clients: every node as host:port, separated by commas."""
         return self._running.bootstrap
 
     def bootstrap_servers_on(self, listener: str) -> str:
-        """The same for clients that shall use this listener. Raises `ValueError`."""
+        """The `bootstrap.servers` for clients of this listener. Raises `ValueError`."""
         nodes, name = self._running.nodes, listener.upper()
         if name not in nodes[0].addresses:
             raise ValueError(f"no listener {listener} is advertised; those are {', '.join(nodes[0].addresses)}")
@@ -180,28 +187,35 @@ class Broker(Looking, Clockwork, Faulting):
 
     @property
     def control_url(self) -> str | None:
-        """Where scripts are answered over HTTP; None: nowhere."""
+        """The URL of the control API; None without one."""
         return self._running.control_url
 
     def node(self, node_id: int) -> BrokerNode:
-        """One of its nodes, to stop and to start; they count from 1, or from node.id. Raises `ValueError`."""
+        """One of the nodes, to stop and to start. Ids start at 1, or at node.id. Raises `ValueError`."""
         known = self._running.cluster.all_nodes
         if node_id not in known:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
 
     @property
+    def aio(self) -> AsyncBroker:
+        """The same for a test with an event loop of its own: what takes a while is awaited."""
+        from ottla.testing.async_broker import AsyncBroker
+
+        return AsyncBroker(self)
+
+    @property
     def is_running(self) -> bool:
-        """Whether it answers clients."""
+        """Whether the broker is up."""
         return self.has_started and self._thread is not None and self._thread.is_alive()
 
     @property
     def has_started(self) -> bool:
-        """Whether it has ever been up."""
+        """Whether the broker was ever up."""
         return self._history is not None
 
     def start(self) -> Self:
-        """Start it and return when it accepts connections. Raises what kept it from starting."""
+        """Start the broker and return when it accepts connections. Raises the error that prevents the start."""
         if self._thread is not None:
             raise RuntimeError("this broker has been started already; make another one")
         if Broker.on_start is not None:
@@ -224,7 +238,7 @@ class Broker(Looking, Clockwork, Faulting):
             self.stop()
 
     def stop(self) -> None:
-        """Stop it: parked requests are answered, connections closed. Stopping twice does nothing."""
+        """Stop the broker: parked requests are answered, connections closed. A second stop has no effect."""
         thread = self._thread
         if thread is None or not thread.is_alive():
             return
@@ -243,14 +257,14 @@ class Broker(Looking, Clockwork, Faulting):
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
 
     def timeline_since(self, mark: int) -> Timeline:
-        """What has happened since this mark, be the broker running or not."""
+        """All events since this mark. The broker need not run."""
         history = self._known_history
         if not self.is_running:
             return history.timeline(mark)
         return self.look(lambda _server: history.timeline(mark))
 
     def trace(self, title: str = "Ottla", outcome: Literal["passed", "failed"] | None = None) -> Trace:
-        """What has happened since the start, with the requests, if they are recorded; be the broker running or not."""
+        """All events since the start, and the recorded requests. The broker need not run."""
         from ottla.testing.trace.of_broker import trace_of
 
         def traced(server: Server) -> Trace:
@@ -262,7 +276,7 @@ class Broker(Looking, Clockwork, Faulting):
         return self.look(traced)
 
     def write_trace(self, path: str | Path, title: str = "Ottla") -> None:
-        """Write that as a page to look at in a browser: see docs/trace.md. Raises `OSError`."""
+        """Write the trace as a page for the browser: see docs/trace.md. Raises `OSError`."""
         from ottla.testing.trace.page import write_page
 
         write_page(Path(path), [self.trace(title).as_json()], title)
@@ -306,20 +320,14 @@ class Broker(Looking, Clockwork, Faulting):
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.network.endpoints import read_endpoints
         from ottla.broker.server import Server
         from ottla.broker.structured_log import make_log
-        from ottla.cluster.address import Address
         from ottla.purgatory import SystemClock, VirtualClock
-        from ottla.settings.settings import ConfigError, Settings
 
         self._loop = asyncio.get_running_loop()
-        settings = Settings(self._settings)
-        if settings.unknown:
-            raise ConfigError(_unknown_setting(next(iter(settings.unknown))))
         self._server = Server(
-            settings,
-            endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
+            self._settings,
+            endpoints=self._endpoints,
             node_count=self._nodes,
             clock=SystemClock() if self._clock == "system" else VirtualClock(),
             autojump_threshold_ms=self._autojump_threshold_ms if self._clock == "auto" else None,
@@ -327,7 +335,7 @@ class Broker(Looking, Clockwork, Faulting):
             data_dir=self._data_dir,
             seed=self._seed,
             journal=self._journal,
-            control=None if self._control is None else Address.parse(self._control, "control"),
+            control=self._control,
         )
         await self._server.run(on_ready=self._begin_to_serve)
 

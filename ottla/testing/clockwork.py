@@ -19,15 +19,37 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Clockwork:
+class Deadlines:
+    """The deadlines of a broker. A subclass has `look`, the way inside."""
+
+    def deadlines(self, *, kind: str | None = None, group: str | None = None) -> list[Deadline]:
+        """The deadlines that the broker waits for, of this kind and group, the next one first.
+
+        kind: session, join, sync, fetch, produce, round or other.
+        """
+        from ottla.broker.state.deadlines import deadlines
+
+        found: list[Deadline] = self.look(lambda server: deadlines(server.services, server.timer))
+        return [deadline for deadline in found if kind in (None, deadline.kind) and group in (None, deadline.group_id)]
+
+    def next_deadline(self, *, kind: str | None = None, group: str | None = None) -> Deadline | None:
+        """The first of `deadlines`, or None."""
+        return next(iter(self.deadlines(kind=kind, group=group)), None)
+
+    def look(self, at: Callable[[Server], T], /) -> T:
+        """Call this function in the broker's event loop and return its result."""
+        raise NotImplementedError
+
+
+class Clockwork(Deadlines):
     """The part of `Broker` that has to do with time."""
 
     def advance(self, ms: int) -> None:
-        """Move the virtual clock on by `ms` milliseconds; returns when everything due has happened, in its order."""
+        """Move the virtual clock by `ms` milliseconds; returns when all due work is done, in its order."""
         self._move(lambda server: server.advance(ms))
 
     def advance_until(self, condition: Callable[[], bool], *, limit_ms: int) -> int:
-        """Move the virtual clock from deadline to deadline until the condition is true; returns by how much.
+        """Move the virtual clock from deadline to deadline until the condition is true; returns the time moved.
 
         It is called in this thread before the start and after each deadline, when the broker has settled. Raises
         `NotInTime` when it is still false after `limit_ms`.
@@ -43,25 +65,7 @@ class Clockwork:
             moved_ms += self._move(lambda server, left_ms=left_ms: server.clock_hand.advance_to_next(left_ms))  # type: ignore[misc]
         return moved_ms
 
-    def deadlines(self, *, kind: str | None = None, group: str | None = None) -> list[Deadline]:
-        """What the broker waits for, and until when, the next one first; of this kind and group.
-
-        kind: session, join, sync, fetch, produce, round or other.
-        """
-        from ottla.broker.state.deadlines import deadlines
-
-        found: list[Deadline] = self.look(lambda server: deadlines(server.services, server.timer))
-        return [deadline for deadline in found if kind in (None, deadline.kind) and group in (None, deadline.group_id)]
-
-    def next_deadline(self, *, kind: str | None = None, group: str | None = None) -> Deadline | None:
-        """The first of `deadlines`; None: there is none."""
-        return next(iter(self.deadlines(kind=kind, group=group)), None)
-
     # --- the way inside ---
-
-    def look(self, at: Callable[[Server], T]) -> T:
-        """Call this in the broker's event loop and return what it returns."""
-        raise NotImplementedError
 
     def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
         """Have the clock moved, however long that takes."""

@@ -26,20 +26,20 @@ class Faulting:
     """Whatever has a broker that things may go wrong in derives from this, and says how to get inside."""
 
     def look(self, at: Callable[[Server], T], /) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
         raise NotImplementedError
 
     def fault(self, *apis: str, **aim: Any) -> Fault:
-        """Describe a fault, beginning with what it is aimed at: some of Kafka's APIs by name, and what else has to
-        hold, such as topic="orders"; see docs/faults.md. Then say what happens, and how often.
+        """Describe a fault, beginning with its aim: some of Kafka's APIs by name, and further conditions, such as
+        topic="orders"; see docs/faults.md. Then say what happens, and how often.
         """
         return self.faults.plan(_wish(apis, aim), _place())
 
     def hold(self, *apis: str, **aim: Any) -> Hold:
-        """Hold each request that this is aimed at, or with at="answer" its answer, until it is let go.
+        """Hold each request of this aim, or with at="answer" its answer, until it is let go.
 
-        With timer="session" ("join", "sync") and without an API the timers of groups, when they have run out; with
-        failover=2 that others take over from node 2 when it has died; with append="orders" what is appended to a topic.
+        Without an API: timer="session" ("join", "sync") holds expired timers of groups, failover=2 the failover from
+        node 2 after its death, append="orders" appends to a topic.
         """
         from ottla.testing.barriers import Hold
 
@@ -55,7 +55,7 @@ class Faulting:
         return Faults(self)
 
     def check_faults(self) -> None:
-        """The test is at its end: raises `FaultNeverFired` if there is a fault that has happened to nothing."""
+        """Check at the end of a test: raises `FaultNeverFired` if a fault has never happened."""
         if "faults" in self.__dict__:
             self.faults.check()
 

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class FaultNeverFired(AssertionError):
-    """The test has set faults that happened to nothing, so it has not shown what it seems to show."""
+    """The test has set faults that never happened, so it proves nothing about them."""
 
 
 class Fault:
-    """A fault that is being described, or is set."""
+    """A fault: described step by step, then set."""
 
     def __init__(self, inside: Looks, wish: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]) -> None:
         """`wish`: its aim. `place`: where in the test it was written. `is_set`: called when it is, with its number."""
@@ -51,26 +51,26 @@ class Fault:
     # --- what happens ---
 
     def answer(self, error: str, *, whole: bool = False) -> Self:
-        """Answer with this error of Kafka's, such as "NOT_LEADER_OR_FOLLOWER", and do nothing.
+        """Answer with this error of Kafka's, such as "NOT_LEADER_OR_FOLLOWER". The request has no effect.
 
-        Only the topics and partitions that are aimed at get it; whole: the request as a whole.
+        Only the topics and partitions of the aim get the error; whole: the whole request gets it.
         """
         return self._do("answer", error=error, whole=whole)
 
     def drop_request(self) -> Self:
-        """Lose the request: nothing is done, and the client waits."""
+        """Lose the request: it has no effect, and the client waits."""
         return self._do("drop_request")
 
     def drop_answer(self) -> Self:
-        """Do what is asked, and lose the answer."""
+        """Serve the request, and lose the answer."""
         return self._do("drop_answer")
 
     def delay(self, ms: int) -> Self:
-        """Have the request arrive so much later, by the broker's clock."""
+        """Delay the request, by the broker's clock."""
         return self._do("delay", ms=ms)
 
     def delay_answer(self, ms: int) -> Self:
-        """Do what is asked at once, and answer so much later."""
+        """Serve the request at once, and delay the answer."""
         return self._do("delay_answer", ms=ms)
 
     def cut(
@@ -80,17 +80,17 @@ class Fault:
         at: Literal["request", "answer", "end"] | None = None,
         reset: bool = False,
     ) -> Self:
-        """End the connection: at the request, which then has no effect; at the answer, or at its end; or after so many
-        bytes of it. reset: as a process that crashes does.
+        """Close the connection at the request, which then has no effect, at the answer, at its end, or after some bytes
+        of it. reset: reset the connection, as a crash does.
         """
         return self._do("cut", after_bytes=after_bytes, at=at, reset=reset)
 
     def trickle(self, bytes_count: int = 1, *, every_ms: int = 10) -> Self:
-        """Have the answer leave so many bytes at a time."""
+        """Send the answer a few bytes at a time."""
         return self._do("trickle", bytes_count=bytes_count, every_ms=every_ms)
 
     def black_hole(self) -> Self:
-        """Swallow all that comes, and say nothing."""
+        """Ignore everything that the client sends."""
         return self._do("black_hole")
 
     def turn_away(self, *, reset: bool = False) -> Self:
@@ -98,67 +98,67 @@ class Fault:
         return self._do("turn_away", reset=reset)
 
     def duplicate(self) -> Self:
-        """Do what is asked twice, as when a client tries again; answer once."""
+        """Serve the request twice, as after a retry; answer once."""
         return self._do("duplicate")
 
     def throttle(self, ms: int) -> Self:
-        """Claim in the answer that the client is throttled for so long."""
+        """Tell the client that it is throttled for this time."""
         return self._do("throttle", ms=ms)
 
     def stale_leader(self, node_id: int | None = None) -> Self:
-        """Name this node, or just another one, as leader in metadata."""
+        """Name this node, by default any other one, as leader in metadata."""
         return self._do("stale_leader", node_id=node_id)
 
     def stale_coordinator(self, node_id: int | None = None) -> Self:
-        """Name this node, or just another one, as coordinator."""
+        """Name this node, by default any other one, as coordinator."""
         return self._do("stale_coordinator", node_id=node_id)
 
     def pose_as(self, release: str) -> Self:
-        """Claim to be this release of Kafka, such as "3.9": its APIs in its versions, and no others."""
+        """Offer only the APIs and versions of this release of Kafka, such as "3.9"."""
         return self._do("pose_as", release=release)
 
     def change(self, function: Callable[[Any], Any]) -> Self:
-        """Change the answer: the function gets a copy of it, decoded, and changes that or returns another one."""
+        """Change the answer: the function gets a decoded copy, and changes it or returns another one."""
         return self._do("change", function=function)
 
     def fail_append(self, reason: str = "No space left on device") -> Self:
-        """Have the disk refuse what is appended to a topic; or, aimed at a group, what that group writes."""
+        """Let the disk refuse appends to a topic or, aimed at a group, the writes of that group."""
         return self._do("fail_append", reason=reason)
 
     def lose_record(self) -> Self:
-        """Have what a group writes, such as a commit, not be written, and nobody notice until it is read again."""
+        """Lose a write of a group, such as a commit. The loss shows only when the group is read again."""
         return self._do("lose_record")
 
     def slow_disk(self, ms: int) -> Self:
-        """Have each produce request wait so long for the disk."""
+        """Let each produce request wait this long for the disk."""
         return self._do("slow_disk", ms=ms)
 
     # --- how often ---
 
     def once(self) -> Self:
-        """To the first that comes."""
+        """Apply only the first time."""
         return self._happen(once=True)
 
     def times(self, count: int) -> Self:
-        """To the first so many."""
+        """Apply the first n times."""
         return self._happen(times=count)
 
     first = times
 
     def nth(self, number: int) -> Self:
-        """To the n-th alone."""
+        """Apply only the n-th time."""
         return self._happen(nth=number)
 
     def every(self, number: int) -> Self:
-        """To every n-th."""
+        """Apply every n-th time."""
         return self._happen(every=number)
 
     def until_removed(self) -> Self:
-        """To all that come, until `remove`, `kafka.faults.clear()` or the end of the test."""
+        """Apply every time, until `remove`, `kafka.faults.clear()` or the end of the test."""
         return self._happen(until_removed=True)
 
     def with_probability(self, probability: float, *, seed: int | None = None) -> Self:
-        """To each with this probability. Without a seed one is chosen, and printed, to have the same again."""
+        """Apply each time with this probability. Without a seed a random one is used, and printed."""
         self._happen(probability=probability, seed=seed)
         if seed is None and self._set is not None:
             print(f"ottla: {self._set}", file=sys.stderr)
@@ -168,32 +168,32 @@ class Fault:
 
     @property
     def hits(self) -> list[Hit]:
-        """What it has happened to so far; of more than a thousand the last."""
+        """The last thousand times that the fault happened."""
         fault = self._is_set()
         return self._inside.look(lambda _: list(fault.hits))
 
     @property
     def hit_count(self) -> int:
-        """How often it has happened so far."""
+        """How often the fault has happened so far."""
         return self._is_set().hit_count
 
     @property
     def is_spent(self) -> bool:
-        """Whether it will not happen any more."""
+        """Whether the fault can't happen any more."""
         return self._is_set().is_spent
 
     def wait(self, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> Hit:
-        """Return the last hit when it has happened so often since it was set. Raises `NotInTime`."""
+        """Wait until the fault has happened `count` times, and return the last hit. Raises `NotInTime`."""
         self.waiting(count).wait(timeout_s)
         return self.hits[-1]
 
     @property
     def aio(self) -> AsyncFault:
-        """What waits, for `await`."""
+        """The waits, for `await`."""
         return AsyncFault(self)
 
     def remove(self) -> None:
-        """Have it happen no more. One that is removed stays so."""
+        """Remove the fault. A second call has no effect."""
         fault = self._is_set()
         self._inside.look(lambda server: server.faults.remove(fault.number))
 
@@ -247,13 +247,13 @@ class Fault:
         return self._set
 
     def unset(self) -> str:
-        """Why it is not set."""
+        """Why the fault is not set."""
         if not self._has_verb:
             return f"the fault at {self._place} does not say what happens, such as .answer(…) or .drop_request()"
         return f"the fault at {self._place} does not say how often: end it with .once(), .until_removed() or the like"
 
     def waiting(self, count: int) -> Waiting:
-        """The wait until it has happened so often."""
+        """The wait until the fault has happened this often."""
         fault = self._is_set()
         return Waiting(
             self._inside,
@@ -294,12 +294,12 @@ class Faults:
         return sum(1 for _ in self)
 
     def clear(self) -> None:
-        """Remove them all, and let go what is held."""
+        """Remove all faults and holds, and let go what is held."""
         self._planned.clear()
         self._inside.look(lambda server: server.faults.clear())
 
     def check(self) -> None:
-        """Raises `FaultNeverFired` if one that is there has never happened, or was never set; and removes them all.
+        """Remove all faults. Raises `FaultNeverFired` if one has never happened, or was never set.
 
         A test that has the `kafka` fixture does so at its end, and so does the end of `with Broker()`.
         """
@@ -314,7 +314,7 @@ class Faults:
             raise FaultNeverFired(_told([*unset, *never]))
 
     def plan(self, wish: dict[str, Any], place: str) -> Fault:
-        """Begin to describe one."""
+        """Begin to describe a fault."""
 
         def is_set(fault: Fault, number: int) -> None:
             self._planned.remove(fault)

@@ -20,10 +20,10 @@ class GroupVerbs:
     _inside: Inside
 
     def expire(self, member: str) -> list[str]:
-        """End the sessions of these members now, as if they had been silent; the others' clocks don't move.
+        """End the sessions of these members now, as if they had been silent. Other sessions are not affected.
 
-        member: a member id or group instance id; a `*` stands for anything. Returns the member ids. Raises
-        `ChangeRefused` if there is no such member, or if it waits for a JoinGroup or SyncGroup, for then it is alive.
+        member: a member id or group instance id; a `*` matches any text. Returns the member ids. Raises
+        `ChangeRefused` if there is no such member, or if it waits for the answer to a JoinGroup or SyncGroup.
         """
         return self._inside.look(lambda server: group_changes.expire(server.services, self.group_id, member))
 
@@ -35,11 +35,11 @@ class GroupVerbs:
         return self._inside.look(lambda server: group_changes.evict(server.services, self.group_id, member, reason))
 
     def force_rebalance(self, *, reason: str | None = None) -> None:
-        """Call all members back to join again. Raises `ChangeRefused` if there are none."""
+        """Start a rebalance: all members must join again. Raises `ChangeRefused` if there are none."""
         self._inside.look(lambda server: group_changes.force_rebalance(server.services, self.group_id, reason))
 
     def move_coordinator(self, *, to: int) -> None:
-        """Have another node coordinate it, and whatever groups share its partition of __consumer_offsets.
+        """Make another node the coordinator of this group, and of all groups in its partition of __consumer_offsets.
 
         Raises `ChangeRefused` if the node is not up, or if no group was ever asked for.
         """

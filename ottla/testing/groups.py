@@ -35,12 +35,12 @@ class GroupLooks(GroupVerbs):
         return str(self.look())
 
     def look(self) -> GroupView:
-        """All that can be said of it at this moment."""
+        """Its complete state at this moment."""
         return self._inside.look(lambda server: look_at_group(server.services, server.cluster, self.group_id))
 
     @property
     def state(self) -> str:
-        """Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead: there is no such group."""
+        """Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead if the group does not exist."""
         return self.look().state
 
     @property
@@ -50,26 +50,26 @@ class GroupLooks(GroupVerbs):
 
     @property
     def members(self) -> tuple[MemberView, ...]:
-        """Its members, in the order in which they came."""
+        """The members, in the order in which they joined."""
         return self.look().members
 
     @property
     def leader(self) -> str | None:
-        """The member id of its leader."""
+        """The member id of the leader."""
         return self.look().leader
 
     @property
     def committed(self) -> Mapping[Place, int]:
-        """Where it goes on to read: offsets by (topic, partition)."""
+        """The committed offsets by (topic, partition)."""
         return self.look().committed
 
     @property
     def lag(self) -> Mapping[Place, int]:
-        """How much is left to read, by (topic, partition), where something is committed."""
+        """The lag by (topic, partition), for partitions with a committed offset."""
         return self.look().lag
 
     def commit(self, topic: str, partition: int, offset: int) -> None:
-        """Have it go on to read there, as one does who is no member: it must have none.
+        """Commit an offset for the group, as an admin does. The group must have no members.
 
         Raises `NoSuchTopic`, `ChangeRefused`.
         """
@@ -86,10 +86,10 @@ class GroupLooks(GroupVerbs):
         member: str | None = None,
         since: int = 0,
     ) -> None:
-        """Assert how many rebalances it has begun, at least one unless a number is given.
+        """Assert the number of rebalances that have started; by default at least one.
 
         because: for this reason only, such as member_left; docs/journal.md has them all. member: because of this one
-        only; a `*` stands for anything. since: after this `kafka.mark()`. Raises `AssertionError` with the timeline.
+        only; a `*` matches any text. since: after this `kafka.mark()`. Raises `AssertionError` with the timeline.
         """
         assert_rebalances(
             self._inside.timeline_since(since),
@@ -103,7 +103,7 @@ class GroupLooks(GroupVerbs):
 
 
 class Group(GroupLooks):
-    """A group of a running broker, be it there or not, and waiting for it."""
+    """A group of a running broker: its state, changes to it, and waits. It need not exist yet."""
 
     def wait_for(
         self,
@@ -115,7 +115,7 @@ class Group(GroupLooks):
         lag: int | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> GroupView:
-        """Return the group as it is when all that is asked for is so, and `predicate` says so too.
+        """Wait until all given conditions are true, `predicate` included, and return the group's state.
 
         members: how many there are. lag: how much is left to read, over all partitions. Raises `NotInTime`.
         """
@@ -125,11 +125,11 @@ class Group(GroupLooks):
         return self._inside.wait(wanted, timeout_s)
 
     def wait_for_assignment(self, *, timeout_s: float = TIMEOUT_S) -> GroupView:
-        """Return when it is Stable and all partitions of what its members subscribe to are assigned."""
+        """Wait until the group is Stable and all partitions of the subscribed topics are assigned."""
         return self._inside.wait(conditions.group_has_all(self.group_id), timeout_s)
 
     def wait_for_commit(self, topic: str, partition: int, *, at_least: int, timeout_s: float = TIMEOUT_S) -> GroupView:
-        """Return when this offset of the partition is committed, or a later one."""
+        """Wait until this offset of the partition, or a later one, is committed."""
         return self._inside.wait(conditions.commit_is(self.group_id, topic, partition, at_least=at_least), timeout_s)
 
 

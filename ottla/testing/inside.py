@@ -41,11 +41,18 @@ class Looks(Protocol):
         """Call this in its event loop and return what it returns, at once."""
 
 
-class Inside(Looks, Protocol):
+class Sees(Looks, Protocol):
+    """Who can look at what it has done, besides."""
+
+    def timeline_since(self, mark: int, /) -> Timeline:
+        """What has happened since this mark."""
+
+
+class Inside(Sees, Protocol):
     """What runs in the broker's event loop for somebody outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
-        """Return what there is when the condition holds. Raises `NotInTime`."""
+        """Wait until the condition is true, and return its result. Raises `NotInTime`."""
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float, /) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
@@ -55,6 +62,3 @@ class Inside(Looks, Protocol):
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> Awaitable[T]:
         """Have a coroutine run there while the test's own event loop goes on."""
-
-    def timeline_since(self, mark: int, /) -> Timeline:
-        """What has happened since this mark."""

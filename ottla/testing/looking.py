@@ -1,10 +1,10 @@
-"""What a test may look at in a running broker, and wait for: the part of `Broker` that is there for that.
+"""What a test may wait for in a running broker: the part of `Broker` that is there for that.
 
     kafka.group("kitchen").wait_for(state="Stable", members=2)
     kafka.topic("orders").wait_for_records(7)
     await kafka.aio.group("kitchen").wait_for_assignment()      # in a test with an event loop of its own
 
-Looks are quick, so they are the same everywhere; what waits is there twice, and under `aio` it is awaited: see `aio`.
+What is seen at once is in `seeing`; what waits is there twice, and under `aio` it is awaited: see `aio`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ottla.testing.inside import TIMEOUT_S
+from ottla.testing.seeing import Seeing
 
 if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.conditions import Condition
-    from ottla.broker.state.connections import ConnectionView
-    from ottla.broker.state.requests import ReceivedRequest
     from ottla.broker.state.snapshot import Snapshot
-    from ottla.broker.state.timeline import Timeline
-    from ottla.broker.state.transactions import TransactionView
-    from ottla.testing.aio import AsyncLooking
     from ottla.testing.groups import Group
     from ottla.testing.topics import Topic
     from ottla.testing.transactions import Transaction
@@ -36,124 +31,43 @@ T = TypeVar("T")
 _GRACE_S: Final = 30.0
 
 
-class Looking:
+class Looking(Seeing):
     """Whatever runs a broker derives from this, and says how to get inside."""
 
     def group(self, group_id: str) -> Group:
-        """A consumer group, be it there or not."""
+        """A consumer group; it need not exist yet."""
         from ottla.testing.groups import Group
 
         return Group(self, group_id)
 
     def topic(self, name: str) -> Topic:
-        """A topic, be it there or not."""
+        """A topic; it need not exist yet."""
         from ottla.testing.topics import Topic
 
         return Topic(self, name)
 
     def transaction(self, transactional_id: str) -> Transaction:
-        """A transactional id, be it there or not."""
+        """A transactional id; it need not exist yet."""
         from ottla.testing.transactions import Transaction
 
         return Transaction(self, transactional_id)
 
-    @property
-    def transactions(self) -> list[TransactionView]:
-        """All transactional ids there are, and how their transactions stand."""
-        from ottla.broker.state.transactions import look_at_transactions
-
-        return self.look(lambda server: look_at_transactions(server.services))
-
-    @property
-    def connections(self) -> list[ConnectionView]:
-        """Who is connected, and what clients have said of themselves."""
-        from ottla.broker.state.connections import look_at_connections
-
-        return self.look(lambda server: look_at_connections(server.connections))
-
     def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Return when no group rebalances and the broker has nothing left to do until a client asks or time passes.
+        """Wait until no group rebalances, and the broker has no work until a request comes or time passes.
 
         Raises `NotInTime`.
         """
         self._result(self._begin(lambda server: server.waiting.until_idle(timeout_s)), timeout_s)
 
-    @property
-    def timeline(self) -> Timeline:
-        """What has happened since the start, in order; printed, it is a table. It can be had when all is over, too."""
-        return self.timeline_since(0)
-
-    def mark(self) -> int:
-        """This moment, for `since`: what happens from now on."""
-        return perf_counter_ns()
-
-    def requests(
-        self, api: str = "*", *, group: str | None = None, client_id: str | None = None, since: int = 0
-    ) -> list[ReceivedRequest]:
-        """What clients have asked, decoded, with what they were answered: the last some thousands, in order.
-
-        api: by Kafka's name, such as OffsetCommit. since: after this `mark()`. A `*` stands for anything. For a broker
-        made with record_requests=True; else raises `RuntimeError`.
-        """
-        from ottla.testing.requests import requests_of
-
-        return requests_of(self, api, group=group, client_id=client_id, since=since)
-
-    def assert_received(
-        self,
-        api: str,
-        *,
-        group: str | None = None,
-        client_id: str | None = None,
-        since: int = 0,
-        exactly: int | None = None,
-        at_least: int | None = None,
-        at_most: int | None = None,
-    ) -> None:
-        """Assert how many such requests have come, at least one unless a number is given; they are those of `requests`.
-
-        Raises `AssertionError` with the timeline.
-        """
-        from ottla.testing.requests import assert_requests
-
-        assert_requests(
-            self,
-            api,
-            group=group,
-            client_id=client_id,
-            since=since,
-            exactly=exactly,
-            at_least=at_least,
-            at_most=at_most,
-        )
-
-    def assert_never(
-        self, kind: str, *, group: str | None = None, member: str | None = None, since: int = 0, **details: object
-    ) -> None:
-        """Assert that nothing of this kind has happened, in this group, to this member, and with these details.
-
-        kind: such as group.member.removed; docs/logs.md has them all, and their details. since: after this
-        `kafka.mark()`. A `*` stands for anything. Raises `AssertionError` with the timeline.
-        """
-        from ottla.testing.asserting import assert_never
-
-        assert_never(self.timeline_since(since), kind, group=group, member=member, **details)
-
     def reset(self) -> None:
-        """Put it back to how it was at its start: no topics, no groups, no changed settings, all nodes up.
+        """Reset the broker to its state at the start: no topics, no groups, no changed settings, all nodes up.
 
-        Connections stay, and consumers that are still there join again. The timeline begins anew.
+        Connections stay, and connected consumers join again. The timeline starts again.
         """
         self.run(lambda server: server.reset())
 
-    def snapshot(self) -> Snapshot:
-        """All topics and groups as they are now, to go back to. Raises `SnapshotRefused` where logs are on disk."""
-        from ottla.broker.state.snapshot import snapshot
-
-        return self.look(lambda server: snapshot(server.parts))
-
     def restore(self, to: Snapshot) -> None:
-        """Have topics and groups as they were at the snapshot, of this broker or of another. Sessions begin anew.
+        """Go back to a snapshot of topics and groups, of this broker or of another. Session timeouts start again.
 
         Raises `SnapshotRefused`.
         """
@@ -161,26 +75,10 @@ class Looking:
 
         self.run(lambda server: restore(server.parts, to))
 
-    @property
-    def aio(self) -> AsyncLooking:
-        """The same, and what waits is awaited."""
-        from ottla.testing.aio import AsyncLooking
-
-        return AsyncLooking(self)
-
-    def move_leader(self, topic: str, partition: int, *, to: int) -> None:
-        """Have the node `to` lead this partition, as after a reassignment.
-
-        Raises `NoSuchTopic`, and `ChangeRefused` if the node is not up.
-        """
-        from ottla.broker.state.leader_changes import move_leader
-
-        self.look(lambda server: move_leader(server.services, server.cluster, topic, partition, to))
-
     # --- the way inside ---
 
     def look(self, at: Callable[[Server], T]) -> T:
-        """Call this in the broker's event loop and return what it returns."""
+        """Call this function in the broker's event loop and return its result."""
 
         async def call(server: Server) -> T:
             return at(server)
@@ -188,7 +86,7 @@ class Looking:
         return self._result(self._begin(call), 0)
 
     def wait(self, condition: Condition[T], timeout_s: float) -> T:
-        """Return what there is when the condition holds. Raises `NotInTime`."""
+        """Wait until the condition is true, and return its result. Raises `NotInTime`."""
         return self._result(self._begin(lambda server: server.waiting.until(condition, timeout_s)), timeout_s)
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
@@ -196,16 +94,12 @@ class Looking:
         return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
 
     def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine in the broker's event loop and return what it returns."""
+        """Run a coroutine in the broker's event loop and return its result."""
         return self._result(self._begin(work), 0)
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
         """Have a coroutine run in the broker's event loop while that of the test goes on."""
         return asyncio.wrap_future(self._begin(work))
-
-    def timeline_since(self, mark: int) -> Timeline:
-        """What has happened since this mark."""
-        raise NotImplementedError
 
     def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
         """Have a coroutine run in the broker's event loop. Raises `RuntimeError` if it does not run."""

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _MARKER: Final = """\
 kafka(nodes=1, clock="system", settings={}): the broker behind the `kafka` and `async_kafka` fixtures. \
-nodes: brokers in the cluster; clock: "virtual" has time stand still until kafka.advance(ms); \
-settings: broker settings by Kafka's names. All that ottla.testing.Broker takes."""
-_SECTION: Final = "What the broker has to tell"
+nodes: number of brokers; clock: with "virtual" time stands still until kafka.advance(ms); \
+settings: broker settings by Kafka's names. Takes all arguments of ottla.testing.Broker."""
+_SECTION: Final = "Events of the broker"
 _TRACE_SECTION: Final = "Trace of the broker"
 _SHARED: Final = pytest.StashKey["Broker"]()
 _TRACES: Final = pytest.StashKey["KeptTraces"]()
@@ -36,16 +36,14 @@ _TRACES: Final = pytest.StashKey["KeptTraces"]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("ottla")
-    group.addoption(
-        "--ottla-seed", type=int, metavar="SEED", help="tell only this seed of each test that is @simulated()"
-    )
+    group.addoption("--ottla-seed", type=int, metavar="SEED", help="run @simulated() tests with this seed only")
     group.addoption(
         "--kafka-trace",
         choices=("off", "on", "retain-on-failure"),
         default="off",
-        help="write a page of what the broker saw: of each test that uses one, or of those that fail",
+        help="write a trace of each broker as a page: for all tests that use one, or only for failed ones",
     )
-    group.addoption("--kafka-trace-dir", default="kafka-traces", metavar="DIR", help="where those pages go")
+    group.addoption("--kafka-trace-dir", default="kafka-traces", metavar="DIR", help="the folder for these pages")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -134,10 +132,13 @@ def _running(whose: str, options: dict[str, Any]) -> Iterator[Broker]:
     from ottla.testing.broker import Broker
 
     with ExitStack() as until_its_end:
+        refusal = ""
         try:
             broker = until_its_end.enter_context(Broker(**_checked(options)))
         except (ValueError, MachineRefused) as error:
-            pytest.fail(f"{whose}: {error}", pytrace=False)
+            refusal = f"{whose}: {error}"
+        if refusal:  # told out here, or pytest would tell the error it was made of as well
+            pytest.fail(refusal, pytrace=False)
         yield broker
 
 

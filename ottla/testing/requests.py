@@ -16,19 +16,26 @@ from ottla.testing.asserting import assert_received, check_api
 if TYPE_CHECKING:
     from ottla.broker.server import Server
     from ottla.broker.state.requests import ReceivedRequest, RequestRecorder
-    from ottla.testing.inside import Inside
+    from ottla.testing.inside import Sees
 
 
 def requests_of(
-    inside: Inside, api: str, *, group: str | None, client_id: str | None, since: int
+    inside: Sees, api: str, *, group: str | None, client_id: str | None, since: int
 ) -> list[ReceivedRequest]:
-    """Those that are kept. Raises `ValueError` for no API of Kafka's, and `RuntimeError` if they are not recorded."""
+    """Those that are kept, as they are now. They are the test's own: what it does to them, no client notices.
+
+    Raises `ValueError` for no API of Kafka's, and `RuntimeError` if they are not recorded.
+    """
+    return [received.snapshot() for received in _kept(inside, api, group=group, client_id=client_id, since=since)]
+
+
+def _kept(inside: Sees, api: str, *, group: str | None, client_id: str | None, since: int) -> list[ReceivedRequest]:
     check_api(api)
     return inside.look(lambda server: _recorder(server).requests(api, group=group, client_id=client_id, since_ns=since))
 
 
 def assert_requests(
-    inside: Inside,
+    inside: Sees,
     api: str,
     *,
     group: str | None,
@@ -39,7 +46,7 @@ def assert_requests(
     at_most: int | None,
 ) -> None:
     """Assert how many there were. Raises `AssertionError` with the timeline, and as `requests_of`."""
-    found = requests_of(inside, api, group=group, client_id=client_id, since=since)
+    found = _kept(inside, api, group=group, client_id=client_id, since=since)
     everything = inside.look(lambda server: _recorder(server).requests(since_ns=since))
     if (exactly is not None or at_most is not None) and not inside.look(
         lambda server: _recorder(server).has_all_since(since)

@@ -29,21 +29,21 @@ class TopicLooks:
         return f"<topic {self.name}>"
 
     def look(self) -> TopicView:
-        """All that can be said of it at this moment. Raises `NoSuchTopic`."""
+        """Its complete state at this moment. Raises `NoSuchTopic`."""
         return self._inside.look(lambda server: look_at_topic(server.cluster, self.name))
 
     @property
     def partitions(self) -> tuple[PartitionView, ...]:
-        """Its partitions: leaders, replicas, where the logs begin and end. Raises `NoSuchTopic`."""
+        """The partitions: leaders, replicas, first and last offsets. Raises `NoSuchTopic`."""
         return self.look().partitions
 
     @property
     def leaders(self) -> dict[int, int]:
-        """The node that leads each partition; -1: none does. Raises `NoSuchTopic`."""
+        """The leader of each partition; -1: no leader. Raises `NoSuchTopic`."""
         return {partition.partition: partition.leader_id for partition in self.look().partitions}
 
     def records(self, partition: int | None = None) -> list[Record]:
-        """What is in it, or in one partition, oldest first; nothing, if there is no such topic."""
+        """The records of the topic, or of one partition, oldest first; none if the topic does not exist."""
         return self._inside.look(lambda server: records_of(server.cluster, self.name, partition))
 
     def create(self, *, partitions: int | None = None, configs: Mapping[str, object] | None = None) -> Self:
@@ -53,7 +53,7 @@ class TopicLooks:
         return self
 
     def grow(self, *, partitions: int) -> Self:
-        """Have it get more partitions, until there are so many. Raises `NoSuchTopic`, `ChangeRefused`."""
+        """Add partitions up to this number. Raises `NoSuchTopic`, `ChangeRefused`."""
         self._inside.look(lambda server: changes.grow_topic(server.cluster, self.name, partitions))
         return self
 
@@ -69,9 +69,9 @@ class TopicLooks:
         headers: Mapping[str, bytes | str | None] | None = None,
         timestamp_ms: int | None = None,
     ) -> list[Record]:
-        """Put records with these values into a partition, and return them as they are in it then.
+        """Write records with these values into a partition, and return the stored records.
 
-        Text becomes UTF-8, None is a tombstone. A topic that is not there is made. Raises `ChangeRefused`.
+        Text becomes UTF-8, None is a tombstone. A missing topic is created. Raises `ChangeRefused`.
         """
         encoded = [_bytes(value) for value in values]
         encoded_headers = [(name, _bytes(value)) for name, value in (headers or {}).items()]
@@ -88,7 +88,7 @@ class TopicLooks:
         )
 
     def delete_records(self, *, partition: int | None = None, before: int | None = None) -> None:
-        """Have it begin at the offset `before`; None: have it be empty. partition: None for all.
+        """Delete the records before the offset `before`; None: all records. partition: None for all.
 
         Raises `NoSuchTopic`, `ChangeRefused`.
         """
@@ -96,10 +96,10 @@ class TopicLooks:
 
 
 class Topic(TopicLooks):
-    """A topic of a running broker, be it there or not, and waiting for it."""
+    """A topic of a running broker: its state, changes to it, and waits. It need not exist yet."""
 
     def wait_for_records(self, count: int, *, timeout_s: float = TIMEOUT_S) -> list[Record]:
-        """Return all records when there are so many, or more. Raises `NotInTime`."""
+        """Wait for at least this many records, and return all. Raises `NotInTime`."""
         self._inside.wait(conditions.records_are(self.name, count), timeout_s)
         return self.records()
 

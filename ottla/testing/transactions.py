@@ -31,22 +31,22 @@ class TransactionLooks:
         return str(self.look())
 
     def look(self) -> TransactionView:
-        """All that can be said of it at this moment."""
+        """Its complete state at this moment."""
         return self._inside.look(lambda server: look_at_transaction(server.services, self.transactional_id))
 
     @property
     def state(self) -> str:
-        """Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, or Dead: there is no such id."""
+        """Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, or Dead if it does not exist."""
         return self.look().state
 
     @property
     def partitions(self) -> tuple[Place, ...]:
-        """What belongs to the transaction and has no marker yet, as (topic, partition)."""
+        """The partitions of the transaction that have no marker yet, as (topic, partition)."""
         return self.look().partitions
 
 
 class Transaction(TransactionLooks):
-    """A transactional id of a running broker, be it there or not, and waiting for it."""
+    """A transactional id of a running broker: its state, and waits. It need not exist yet."""
 
     def wait_for(
         self,
@@ -55,9 +55,9 @@ class Transaction(TransactionLooks):
         state: str | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> TransactionView:
-        """Return the transactional id as it is when it is in this state, and `predicate` says so too.
+        """Wait until the id is in this state and `predicate` is true, and return its state.
 
-        Without either: when it is there. Raises `NotInTime`.
+        Without either, wait until the id exists. Raises `NotInTime`.
         """
         return self._inside.wait(conditions.transaction_is(self.transactional_id, predicate, state=state), timeout_s)
 

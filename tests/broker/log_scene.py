@@ -94,7 +94,9 @@ class LogScene(Scene):
         super().__init__(nodes, settings)
         self._soon: list[Callable[[], None]] = []
         pace = Pace(lambda _task: None, now=lambda: 0.0)
-        self.waiting = self.services.enter(DelayedOperations(self.cluster, self.timer, pace, self._soon.append))
+        self.waiting = self.services.enter(
+            DelayedOperations(self.cluster, self.timer, pace, self._soon.append, self.services.moved)
+        )
         self.services.__dict__ |= {"background": AtOnce(), "pace": pace, "delayed_operations": self.waiting}
 
     def send(

@@ -26,7 +26,7 @@ from ottla.broker.authorizer import (
     Principal,
 )
 from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.log_lines import write_log_lines
+from ottla.broker.log_lines import LogLines
 from ottla.broker.network.call import Call
 from ottla.broker.node import BrokerNode
 from ottla.cluster.address import Address
@@ -138,7 +138,7 @@ class Scene:
         self.authorizer: Authorizer = AllowAll()
         self.clock = VirtualClock(wall_ms=WALL_MS)
         self.events = Stream(self.clock.now_ms, self.clock.wall_ms)
-        write_log_lines(self.events, self.log)
+        LogLines(self.events, self.log)
         self.parts = assemble(
             Settings(settings),
             self.clock,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ import structlog
 import ottla
 from ottla.broker.docs import PAGES
 from ottla.broker.groups.notes import NotesToStream
-from ottla.broker.log_lines import write_log_lines
+from ottla.broker.log_lines import LogLines
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.server import Server
 from ottla.coordinator.classic.states import GroupState
@@ -117,7 +117,7 @@ def test_note_about_a_group_is_logged_with_the_keys_of_the_table(happened: Happe
         "no_such_key": 1,
     }
     log, events = Log(), Stream(lambda: 0, lambda: 0)
-    write_log_lines(events, AtEveryLevel(log))
+    LogLines(events, AtEveryLevel(log))
     NotesToStream(events)("orders", 0, Note(1, happened, GroupState.STABLE, 7, details))
     ((name, keys),) = log.events
     assert name == happened.value
@@ -143,7 +143,7 @@ class AtEveryLevel:
 def test_notes_below_the_log_level_cost_nothing() -> None:
     """At info nobody hears that a member joined, so no note is wanted of it; until somebody else listens."""
     log, events = Log(), Stream(lambda: 0, lambda: 0)
-    write_log_lines(events, log)
+    LogLines(events, log)
     notes = NotesToStream(events)
     assert Happened.MEMBER_JOINED not in notes.wanted
     assert Happened.REBALANCE_STARTED in notes.wanted
@@ -157,7 +157,7 @@ def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
     """Per group and kind of record; after a quiet minute it is news again."""
     log, clock = Log(), VirtualClock()
     events = Stream(clock.now_ms, clock.wall_ms)
-    write_log_lines(events, log)
+    LogLines(events, log)
     tell = NotesToStream(events)
     refusals = [
         ("orders", "offsets", "UNKNOWN_SERVER_ERROR"),
@@ -175,6 +175,16 @@ def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
     clock.move_to(clock.now_ms() + 60_001)
     tell("orders", 0, Note(2, Happened.WRITE_FAILED, GroupState.STABLE, 7, details))
     assert len(log.events) == 5
+
+
+def test_a_client_that_speaks_something_else_is_told_of_once_in_a_while() -> None:
+    """For each protocol it tries, in whatever order."""
+    log, clock = Log(), VirtualClock()
+    events = Stream(clock.now_ms, clock.wall_ms)
+    LogLines(events, log)
+    for reason in ("TLS", "HTTP", "TLS", "HTTP"):
+        events.tell(Kind.CONNECTION_FOREIGN, node_id=1, client_host="/10.0.0.7", reason=reason)
+    assert [keys["reason"] for _, keys in log.events] == ["TLS", "HTTP"]
 
 
 async def test_running_broker_logs_nothing_else() -> None:
@@ -222,3 +232,33 @@ def visit(bootstrap: str) -> None:
 def test_page_is_what_the_tables_say(name: str) -> None:
     """Whoever changes a table prints the page again."""
     assert (DOCS / name).read_text() == PAGES[name](), f"docs/{name} is stale; run `make docs`"
+
+
+class TestWhenLinesAreWritten:
+    def test_what_went_well_waits_for_the_answers_of_its_turn(self) -> None:
+        log, events, soon = Log(), Stream(lambda: 0, lambda: 0), list[Callable[[], None]]()
+        lines = LogLines(events, log)
+        lines.write_soon(soon.append)
+        events.tell(Kind.BROKER_STOP_REQUESTED, signal="SIGTERM")
+        events.tell(Kind.BROKER_STOP_REQUESTED, signal="SIGINT")
+        assert not log.events
+        (write,) = soon
+        write()
+        assert [keys["signal"] for _, keys in log.events] == ["SIGTERM", "SIGINT"]
+
+    def test_what_did_not_is_written_at_once_behind_what_was_before(self) -> None:
+        log, events = Log(), Stream(lambda: 0, lambda: 0)
+        LogLines(events, log).write_soon(lambda _write: None)
+        events.tell(Kind.BROKER_STOP_REQUESTED, signal="SIGTERM")
+        events.tell(Kind.JOB_FAILED, job="cleaning", reason="no")
+        assert [name for name, _ in log.events] == ["broker.stop.requested", "job.failed"]
+
+    def test_nothing_is_lost_at_the_end(self) -> None:
+        """Nor what is told when the loop is gone."""
+        log, events = Log(), Stream(lambda: 0, lambda: 0)
+        lines = LogLines(events, log)
+        lines.write_soon(lambda _write: None)
+        events.tell(Kind.BROKER_STOP_REQUESTED, signal="SIGTERM")
+        lines.write_at_once()
+        events.tell(Kind.BROKER_STOP_REQUESTED, signal="SIGINT")
+        assert [keys["signal"] for _, keys in log.events] == ["SIGTERM", "SIGINT"]

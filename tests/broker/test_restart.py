@@ -304,10 +304,12 @@ def test_other_nodes_than_before_are_told_of(restarts: Restarts) -> None:
     with restarts.broker() as broker:
         (told,) = broker.log.named("nodes.missing")
         assert (told["missing_nodes"], told["partitions"]) == ([2], 1)
+        assert "start with as many --nodes as before" in told["reason"]
         assert not broker.log.named("nodes.without.replicas")
     with restarts.broker(nodes=4) as broker:
         (told,) = broker.log.named("nodes.without.replicas")
         assert told["idle_nodes"] == [3, 4]
+        assert "topics keep their replicas, new ones use all nodes" in told["reason"]
 
 
 @pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])

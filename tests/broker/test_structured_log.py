@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ import pytest
 
 import ottla
 from ottla.broker.loop_errors import tell_loop_errors
-from ottla.broker.structured_log import FORMATS, make_log
+from ottla.broker.structured_log import FORMATS, LEVELS, make_log
 from tests.support.told import Told
 
 #: Moves the cursor, colours, rings, turns the direction, begins lines; C0, DEL, C1, and half of a surrogate pair.
@@ -62,13 +63,36 @@ def test_plain_values_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) 
     assert " client_id=größe-日本 duration_ms=3\n" in capsys.readouterr().err
 
 
+def test_a_line_of_json_says_first_when_and_how_bad_and_what(capsys: pytest.CaptureFixture[str]) -> None:
+    """Then the keys in their order; what JSON has no form for is shown as Python writes it."""
+    make_log("info", "json").warning("group.write.failed", group_id="größe", offsets={3}, error=None)
+    said = json.loads(capsys.readouterr().err)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", said.pop("timestamp"))
+    assert list(said.items()) == [
+        ("level", "warning"),
+        ("event", "group.write.failed"),
+        ("group_id", "größe"),
+        ("offsets", "{3}"),
+        ("error", None),
+    ]
+
+
+@pytest.mark.parametrize("log_format", FORMATS)
+def test_what_is_below_the_level_is_not_written(log_format: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the log says so when it is asked, so that nobody makes lines in vain."""
+    log = make_log("warning", log_format)
+    log.info("topic.created")
+    assert capsys.readouterr().err == ""
+    assert [level for level, number in LEVELS.items() if log.is_enabled_for(number)] == ["warning", "error"]
+
+
 @pytest.mark.parametrize("log_format", FORMATS)
 def test_no_traceback_does_either(log_format: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Errors repeat what clients said. On the console no line of a traceback begins where lines of the log do."""
     try:
         raise ValueError(HOSTILE)
-    except ValueError:
-        make_log("info", log_format).exception("request.failed")
+    except ValueError as error:
+        make_log("info", log_format).error("request.failed", exc_info=error)
     said = capsys.readouterr().err
     assert is_harmless(said)
     if log_format == "console":

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker import server
+from ottla.broker import doors
 from ottla.broker.control import control
 from ottla.broker.control.route import Route
 from ottla.purgatory import VirtualClock
@@ -181,7 +181,7 @@ def test_signal_while_a_node_is_being_stopped_is_an_orderly_end_too() -> None:
 
 def test_script_that_takes_no_answers_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has as long as clients have; and who has said half a request has no time at all."""
-    monkeypatch.setattr(server, "FLUSH_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(doors, "FLUSH_SECONDS_MAX", 0.05)
     with RunningBroker(with_control=True, clock=VirtualClock()) as broker:
         script = Script(broker)
         with script.raw() as greedy, script.raw() as slow:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +57,8 @@ NAMES: Final = {
     "KAFKA_FIVE_____LINES": "five-_lines",
     "KAFKA_OTTLA_LOG_BYTES_MAX": "ottla.log.bytes.max",
     "KAFKA_kafka_KAFKA_": "kafka.kafka.",
+    "KAFKA_CFG_NUM_PARTITIONS": "num.partitions",
+    "KAFKA_CFGS": "cfgs",
 }
 
 
@@ -66,15 +69,26 @@ def test_a_variable_names_a_setting_by_kafkas_rules(variable: str, setting: str)
 
 
 QUIET: Final = {
+    "ALLOW_PLAINTEXT_LISTENER": "yes",
+    "BITNAMI_DEBUG": "yes",
     "CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
+    "CONFLUENT_METRICS_ENABLE": "true",
+    "KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND": "true",
+    "KAFKA_CFG_CONTROLLER_QUORUM_VOTERS": "0@kafka:9093",
+    "KAFKA_CFG_PROCESS_ROLES": "controller,broker",
+    "KAFKA_CFG_ZOOKEEPER_CONNECT": "zookeeper:2181",
+    "KAFKA_CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
     "KAFKA_CONFLUENT_LICENSE_TOPIC_REPLICATION_FACTOR": "1",
     "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9093",
+    "KAFKA_CREATE_TOPICS": "",
+    "KAFKA_ENABLE_KRAFT": "yes",
     "KAFKA_GC_LOG_OPTS": "-Xlog:gc",
     "KAFKA_HEAP_OPTS": "-Xmx512M",
     "KAFKA_JMX_HOSTNAME": "localhost",
     "KAFKA_JMX_OPTS": "-D",
     "KAFKA_JMX_PORT": "9101",
     "KAFKA_JVM_PERFORMANCE_OPTS": "-server",
+    "KAFKA_KRAFT_CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
     "KAFKA_LOG4J_LOGGERS": "kafka=INFO",
     "KAFKA_LOG4J_OPTS": "-D",
     "KAFKA_LOG4J_ROOT_LOGLEVEL": "WARN",
@@ -82,8 +96,10 @@ QUIET: Final = {
     "KAFKA_PORT": "tcp://10.0.0.1:9092",
     "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1",
     "KAFKA_PROCESS_ROLES": "broker,controller",
+    "KAFKA_SCHEMA_REGISTRY_URL": "http://registry:8081",
     "KAFKA_SERVICE_HOST": "10.0.0.1",
     "KAFKA_SERVICE_PORT_CLIENT": "9092",
+    "KAFKA_SUPER_USERS": "User:ana",
     "KAFKA_TOOLS_LOG4J_LOGLEVEL": "ERROR",
     "KAFKA_UI_PORT": "tcp://10.0.0.1:8080",
     "KAFKA_VERSION": "4.4.0",
@@ -105,23 +121,32 @@ def test_what_has_no_meaning_here_is_left_out_without_a_word(variable: str) -> N
 
 def test_a_name_that_no_setting_has_is_warned_of_as_in_a_file() -> None:
     """It lands where unknown names of a server.properties land."""
-    environment, _ = read({"KAFKA_ADVERTISED_HOST_NAME": "kafka", "KAFKA_ADVERTISED_PORT": "9092"})
-    assert set(Settings.read("", (), environment.settings).unknown) == {"advertised.host.name", "advertised.port"}
+    environment, _ = read({"KAFKA_NUM_PARTITION": "3", "KAFKA_CFG_NUM_PARTITIONES": "3"})
+    assert set(Settings.read("", (), environment.settings).unknown) == {"num.partition", "num.partitiones"}
 
 
-def test_a_quorum_of_several_nodes_is_told_how_to_be_had() -> None:
+@pytest.mark.parametrize("variable", ["KAFKA_CONTROLLER_QUORUM_VOTERS", "KAFKA_CFG_CONTROLLER_QUORUM_VOTERS"])
+def test_a_quorum_of_several_nodes_is_told_how_to_be_had(variable: str) -> None:
     """Three containers would be three clusters, which looks like lost records."""
-    voters = "1@kafka-1:9093,2@kafka-2:9093,3@kafka-3:9093"
-    environment, _ = read({"KAFKA_CONTROLLER_QUORUM_VOTERS": voters})
-    ((variable, reason),) = environment.ignored
-    assert variable == "KAFKA_CONTROLLER_QUORUM_VOTERS"
+    environment, _ = read({variable: "1@kafka-1:9093,2@kafka-2:9093,3@kafka-3:9093"})
+    ((named, reason),) = environment.ignored
+    assert named == variable
     assert reason.endswith("give one container OTTLA_NODES=3")
 
 
-def test_a_controller_alone_is_refused() -> None:
+@pytest.mark.parametrize("variable", ["KAFKA_PROCESS_ROLES", "KAFKA_CFG_PROCESS_ROLES"])
+def test_a_controller_alone_is_refused(variable: str) -> None:
     """It would be a broker that nobody asked for."""
-    with pytest.raises(ConfigError, match="leave this service out"):
-        read({"KAFKA_PROCESS_ROLES": "controller"})
+    with pytest.raises(ConfigError, match=f"{variable}=controller: .* leave this service out"):
+        read({variable: "controller"})
+
+
+def test_topics_that_an_image_would_create_are_warned_of() -> None:
+    """Who counts on three partitions gets one, and should know why."""
+    environment, _ = read({"KAFKA_CREATE_TOPICS": "orders:3:1,menu:1:1:compact"})
+    ((variable, reason),) = environment.ignored
+    assert variable == "KAFKA_CREATE_TOPICS"
+    assert reason.endswith("OTTLA_SEED")
 
 
 # ── Options ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -331,6 +356,91 @@ COMPOSE: Final[dict[str, tuple[dict[str, str], list[tuple[str, str, str | None]]
             "CLUSTER_ID": "MkU3OEVBNTcwNTJENDM2Qk",
         },
         [("PLAINTEXT", "broker:29092", "broker:29092"), ("PLAINTEXT_HOST", "0.0.0.0:9092", "localhost:9092")],
+    ),
+    "cp-server, with what is Confluent's own": (
+        {
+            "KAFKA_BROKER_ID": "1",
+            "KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181",
+            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT",
+            "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://broker:29092,PLAINTEXT_HOST://localhost:9092",
+            "KAFKA_METRIC_REPORTERS": "io.confluent.metrics.reporter.ConfluentMetricsReporter",
+            "KAFKA_CONFLUENT_BALANCER_TOPIC_REPLICATION_FACTOR": "1",
+            "KAFKA_CONFLUENT_SCHEMA_REGISTRY_URL": "http://schema-registry:8081",
+            "CONFLUENT_METRICS_REPORTER_BOOTSTRAP_SERVERS": "broker:29092",
+            "CONFLUENT_SUPPORT_CUSTOMER_ID": "anonymous",
+        },
+        [("PLAINTEXT", "0.0.0.0:29092", "broker:29092"), ("PLAINTEXT_HOST", "0.0.0.0:9092", "localhost:9092")],
+    ),
+    "cp-kafka, three listeners and an authorizer": (
+        {
+            "KAFKA_ADVERTISED_LISTENERS": (
+                "INTERNAL://kafka1:19092,EXTERNAL://127.0.0.1:9092,DOCKER://host.docker.internal:29092"
+            ),
+            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT,DOCKER:PLAINTEXT",
+            "KAFKA_INTER_BROKER_LISTENER_NAME": "INTERNAL",
+            "KAFKA_ZOOKEEPER_CONNECT": "zoo1:2181",
+            "KAFKA_BROKER_ID": "1",
+            "KAFKA_LOG4J_LOGGERS": "kafka.controller=INFO,state.change.logger=INFO",
+            "KAFKA_AUTHORIZER_CLASS_NAME": "kafka.security.authorizer.AclAuthorizer",
+            "KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND": "true",
+        },
+        [
+            ("INTERNAL", "0.0.0.0:19092", "kafka1:19092"),
+            ("EXTERNAL", "0.0.0.0:9092", "127.0.0.1:9092"),
+            ("DOCKER", "0.0.0.0:29092", "host.docker.internal:29092"),
+        ],
+    ),
+    "bitnami/kafka, KRaft": (
+        {
+            "ALLOW_PLAINTEXT_LISTENER": "yes",
+            "KAFKA_ENABLE_KRAFT": "yes",
+            "KAFKA_KRAFT_CLUSTER_ID": "MkU3OEVBNTcwNTJENDM2Qk",
+            "KAFKA_CFG_NODE_ID": "0",
+            "KAFKA_CFG_PROCESS_ROLES": "controller,broker",
+            "KAFKA_CFG_CONTROLLER_QUORUM_VOTERS": "0@kafka:9093",
+            "KAFKA_CFG_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+            "KAFKA_CFG_LISTENERS": "PLAINTEXT://:9092,CONTROLLER://:9093,EXTERNAL://:9094",
+            "KAFKA_CFG_ADVERTISED_LISTENERS": "PLAINTEXT://kafka:9092,EXTERNAL://localhost:9094",
+            "KAFKA_CFG_LISTENER_SECURITY_PROTOCOL_MAP": ("CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT,PLAINTEXT:PLAINTEXT"),
+        },
+        [("PLAINTEXT", ":9092", "kafka:9092"), ("EXTERNAL", ":9094", "localhost:9094")],
+    ),
+    "bitnami/kafka with ZooKeeper": (
+        {
+            "ALLOW_PLAINTEXT_LISTENER": "yes",
+            "KAFKA_BROKER_ID": "1",
+            "KAFKA_CFG_ZOOKEEPER_CONNECT": "zookeeper:2181",
+            "KAFKA_CFG_LISTENERS": "PLAINTEXT://:9092",
+            "KAFKA_CFG_ADVERTISED_LISTENERS": "PLAINTEXT://127.0.0.1:9092",
+            "KAFKA_CFG_AUTO_CREATE_TOPICS_ENABLE": "true",
+        },
+        [("PLAINTEXT", ":9092", "127.0.0.1:9092")],
+    ),
+    "a host without a name, inside": (
+        {
+            "KAFKA_LISTENERS": "INSIDE://:9092,OUTSIDE://:9094",
+            "KAFKA_ADVERTISED_LISTENERS": "INSIDE://:9092,OUTSIDE://localhost:9094",
+            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+            "KAFKA_INTER_BROKER_LISTENER_NAME": "INSIDE",
+        },
+        [("INSIDE", ":9092", f"{socket.getfqdn()}:9092"), ("OUTSIDE", ":9094", "localhost:9094")],
+    ),
+    "a host and a port, as before Kafka 3": (
+        {"KAFKA_ADVERTISED_HOST_NAME": "10.51.20.123", "KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181"},
+        [("PLAINTEXT", ":9092", "10.51.20.123:9092")],
+    ),
+    "a host and a port, all of them": (
+        {
+            "KAFKA_HOST_NAME": "127.0.0.1",
+            "KAFKA_PORT": "9093",
+            "KAFKA_ADVERTISED_HOST_NAME": "localhost",
+            "KAFKA_ADVERTISED_PORT": "29093",
+        },
+        [("PLAINTEXT", "127.0.0.1:9093", "localhost:29093")],
+    ),
+    "a host beside listeners, which win": (
+        {"KAFKA_ADVERTISED_HOST_NAME": "kafka", "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:9092"},
+        [("PLAINTEXT", "0.0.0.0:9092", "localhost:9092")],
     ),
     "a controller that is advertised, as Kafka 4 allows": (
         {

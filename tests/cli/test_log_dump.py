@@ -27,6 +27,7 @@ from ottla.protocol.messages.transaction_log_value import TransactionLogValue
 from ottla.protocol.record_building import build_batch, build_batch_of
 from ottla.protocol.record_reading import Record
 from ottla.protocol.records import read_header
+from tests.cli.terminal import PROGRAM
 from tests.coordinator.groups.test_group_log import GROUP_KEY, OFFSET_KEY, stable_group
 from tests.log.partitions import fill, new_partition
 from tests.log.storage.disks import new_log
@@ -274,11 +275,32 @@ def test_what_is_no_file_of_a_log_is_told_of(tmp_path: Path, dump: Dump, capsys:
         "damaged: a file that ends in .properties is none of a log"
     ]
     assert main(["log", "dump", str(tmp_path / "1.log")]) == 1
-    assert capsys.readouterr().err == f"ottla: cannot read {tmp_path}/1.log: No such file or directory\n"
+    assert capsys.readouterr() == ("", f"ottla: cannot read {tmp_path}/1.log: No such file or directory\n")
     assert main(["log", "dump", str(tmp_path / "orders-0")]) == 1
     assert capsys.readouterr().err == f"ottla: cannot read {tmp_path}/orders-0: No such file or directory\n"
+    (tmp_path / "data" / "orders-0").mkdir(parents=True)
+    assert main(["log", "dump", str(tmp_path / "data")]) == 1
+    assert capsys.readouterr().err == (
+        f"ottla: {tmp_path}/data has no files of a log; name the directory of a partition\n"
+    )
     assert main(["log", "dump"]) == 2
     assert "no files are named" in capsys.readouterr().err
+
+
+def test_reader_that_has_seen_enough_is_told_nothing(tmp_path: Path) -> None:
+    """As `| head` is one: the file can be read, it is the pipe that is closed."""
+    path = written(tmp_path, build_batch([(b"k", b"v" * 100_000)], timestamp_ms=TIMESTAMP))
+    dump = subprocess.Popen(
+        [PROGRAM, "log", "dump", "--print-data-log", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert dump.stdout is not None
+    dump.stdout.close()
+    assert dump.stderr is not None
+    assert dump.stderr.read() == b""
+    dump.stderr.close()
+    assert dump.wait() == 1
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker import server
+from ottla.broker import doors
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -235,11 +235,24 @@ WRONG = {
     "setting_value": (["--set", "num.partitions=x"], "num.partitions=x is not a whole number"),
     "setting_range": (["--set", "num.partitions=0"], "num.partitions=0 is not a whole number, at least 1"),
     "setting_form": (["--set", "num.partitions"], "is not name=value"),
-    "clock": (["--clock", "stopped"], "argument --clock: invalid choice: 'stopped'"),
-    "log_level": (["--log-level", "loud"], "argument --log-level: invalid choice: 'loud'"),
+    "clock": (["--clock", "stopped"], "argument --clock: there is no stopped; there are system, virtual"),
+    "log_level": (["--log-level", "loud"], "argument --log-level: there is no loud; there are"),
     "no_such_option": (
         ["--port", "9092"],
         "unrecognized arguments: --port 9092; `ottla serve --help` shows what can be given",
+    ),
+    "misspelt_option": (
+        ["--lisen=127.0.0.1:0"],
+        "unrecognized arguments: --lisen=127.0.0.1:0; did you mean --listen? `ottla serve --help` shows",
+    ),
+    "misspelt_choice": (["--clock", "virtal"], "argument --clock: there is no virtal; did you mean virtual?"),
+    "control_on_listener": (
+        ["--listen", "127.0.0.1:9092", "--control", "127.0.0.1:9092"],
+        "--control 127.0.0.1:9092: the listener PLAINTEXT has that port already; choose another one; port 0",
+    ),
+    "control_on_node": (
+        ["--listen", "127.0.0.1:9092", "--nodes", "3", "--control", "0.0.0.0:9094"],
+        "--control 0.0.0.0:9094: the listener PLAINTEXT has that port already",
     ),
     "abbreviated_option": (["--node", "3"], "unrecognized arguments: --node"),
 }
@@ -361,7 +374,7 @@ def test_parked_answers_leave_before_the_broker_does() -> None:
 
 def test_client_that_reads_nothing_delays_the_end_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its answers are dropped then; the broker stops."""
-    monkeypatch.setattr(server, "FLUSH_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(doors, "FLUSH_SECONDS_MAX", 0.05)
     with Broker() as kafka, Client(kafka.bootstrap_servers) as client:
         fill_with_unread_answers(client, 20_000_000)
         kafka.stop()

@@ -131,6 +131,7 @@ def test_wait_in_vain_is_answered_with_what_is_so(script: Script[Serving]) -> No
         {"group": 3},
         {"group": "kitchen", "members": "2"},
         {"group": "kitchen", "membres": 2},
+        {"group": "kitchen", "state": "Stabel"},
         {"group": "kitchen", "assigned": True, "members": 2},
         {"topic": "orders"},
         {"idle": False},

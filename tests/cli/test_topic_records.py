@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from ottla.cli.record_lines import NotARecord, RecordLine, json_line, read_json_line
 from ottla.cli.start_of_reading import FromOffset, FromTime, NoStart, parse_start
 from ottla.testing import Broker
 from tests.cli.stage import create
@@ -145,43 +143,3 @@ def test_places_to_begin(text: str, start: FromOffset | FromTime | None) -> None
 def test_places_that_there_are_not(text: str) -> None:
     with pytest.raises(NoStart, match="names no place in a topic"):
         parse_start(text, NOW_MS)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        RecordLine(None, None),
-        RecordLine(b"", b""),
-        RecordLine("größe".encode(), b"\xff\x00", [("a", b"1"), ("b", None)]),
-        RecordLine(b"k", b"v", [("twice", b"1"), ("twice", b"2")]),
-        RecordLine(b"k", b"v", [("raw", b"\xff")]),
-    ],
-)
-def test_every_record_survives_its_line(record: RecordLine) -> None:
-    """Bytes that are no text, headers that come twice or have no value."""
-    line = json_line("orders", 3, 7, record)
-    assert line.isascii()
-    again = read_json_line(line)
-    assert (again.key, again.value, list(again.headers)) == (record.key, record.value, list(record.headers))
-    assert again.partition == 3
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("[]", "write an object"),
-        ('{"valeu": 1}', "valeu means nothing here"),
-        ('{"value": 1, "value_base64": "YQ=="}', "value and value_base64 are both there"),
-        ('{"value_base64": "%"}', "value_base64 is not base64"),
-        ('{"value": "x", "partition": "one"}', "partition is 'one', and should be a whole number"),
-        ('{"value": "x", "headers": [1]}', "headers are an object, or an array"),
-    ],
-)
-def test_lines_that_are_no_record(line: str, said: str) -> None:
-    with pytest.raises(NotARecord, match=said):
-        read_json_line(line)
-
-
-def test_values_that_are_no_text_are_json() -> None:
-    """As in a seed."""
-    assert read_json_line('{"value": {"dish": "soup"}}').value == json.dumps({"dish": "soup"}).encode()

@@ -187,6 +187,11 @@ class ClientProcess:
         return self._process.poll() is None
 
     @property
+    def has_crashed(self) -> bool:
+        """Whether it has ended, and nobody has killed it."""
+        return self._process.poll() not in (None, -signal.SIGKILL)
+
+    @property
     def fresh(self) -> list[bytes | None]:
         """The values of the messages its consumer received since it was last told something, a seek for example."""
         return [message.value for message in self.messages[self._messages_before_answer :]]
@@ -269,7 +274,7 @@ def until(holds: Callable[[], bool], what: str, *clients: ClientProcess) -> None
     while not holds():
         story = "\n".join(client.story for client in clients)
         assert time.monotonic() < deadline, f"waited {patience_seconds} s in vain until {what}\n{story}"
-        ended = [client.client_id for client in clients if client._process.poll() not in (None, -signal.SIGKILL)]
+        ended = [client.client_id for client in clients if client.has_crashed]
         assert not ended, f"{ended} ended before {what}; why stands on stderr\n{story}"
         clients[0]._wait(0.02)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from ottla.broker.coordinators import group_coordinator, group_partition
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC
-from ottla.cluster.uuids import random_uuid, uuid_text
+from ottla.cluster.uuids import random_hex_uuid, random_uuid, uuid_text
 from ottla.events.kind import Kind
 from ottla.events.stream import Event
 from ottla.log.partition_answers import PartitionEvent
@@ -155,6 +157,12 @@ def test_uuids_are_random_and_never_begin_with_a_dash() -> None:
     assert len(uuids) == 2000
     texts = [uuid_text(uuid) for uuid in uuids]
     assert all(len(text) == 22 and text[0] != "-" for text in texts)
+
+
+def test_uuids_of_members_are_those_of_java() -> None:
+    """Version 4 in hex, as the standard library makes it of the same bytes."""
+    random = bytes(range(240, 256))
+    assert random_hex_uuid(lambda _size: random) == str(UUID(bytes=random, version=4))
 
 
 def test_retention_is_applied_to_every_open_log_when_the_account_is_full() -> None:

@@ -22,6 +22,7 @@ from ottla.broker.network.endpoints import Endpoint, read_endpoints
 from ottla.cli import make_parser
 from ottla.settings.settings import Settings
 from tests.cli.terminal import SECONDS_MAX, until
+from tests.cli.test_environment import read
 from tests.support.pages import ROOT, commands_in, files_in, page, write_files
 from tests.support.ports import free_ports
 
@@ -163,11 +164,13 @@ def test_compose_file_is_for_containers_and_for_the_host() -> None:
     assert re.search("^HEALTHCHECK ", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
 
 
-def test_compose_file_with_control_has_a_token() -> None:
-    """Without one a broker that others can reach does not start."""
+def test_compose_file_with_control_adds_to_the_other_and_has_a_token() -> None:
+    """Its listeners stay, for the command does; without a token a broker that others can reach does not start."""
     kafka = yaml.safe_load(files_in(page("compose.md"))["compose.control.yaml"])["services"]["kafka"]
-    options = make_parser().parse_args(kafka["command"])
-    assert (options.control, options.clock) == ("0.0.0.0:9644", "virtual")
+    assert kafka.keys() == {"ports", "environment"}
+    environment, options = read(kafka["environment"])
+    assert (options.control, options.clock, environment.ignored) == ("0.0.0.0:9644", "virtual", [])
+    assert kafka["ports"] == ["127.0.0.1:9644:9644"]
     assert kafka["environment"]["OTTLA_CONTROL_TOKEN"]
 
 

@@ -91,7 +91,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["index", "config", "time"])
+@pytest.mark.parametrize("name", ["index", "config", "time", "groups"])
 def test_page_fits_the_screen_and_asks_nobody_else(
     name: str, dark: bool, width: int, site: Path, chromium: Any
 ) -> None:

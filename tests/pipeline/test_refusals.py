@@ -119,8 +119,10 @@ def _java(folder: Path, says: str) -> Path:
 @pytest.mark.parametrize(
     ("says", "reason"),
     [
-        ('openjdk version "11.0.2" 2019-01-15', "is Java 11; install a newer one, or let JAVA_HOME name it"),
-        ('java version "1.8.0_392"', "is Java 8; install a newer one, or let JAVA_HOME name it"),
+        ('openjdk version "11.0.2" 2019-01-15', "is Java 11; install another one, or let JAVA_HOME name it"),
+        ('java version "1.8.0_392"', "is Java 8; install another one, or let JAVA_HOME name it"),
+        ('openjdk version "23.0.1" 2024-10-15', "is Java 23; install another one, or let JAVA_HOME name it"),
+        ('openjdk version "25.0.5.0.3" 2026-10-24', "is Java 25; install another one, or let JAVA_HOME name it"),
         ("what?", "doesn't say what it is; let JAVA_HOME name a Java that runs"),
     ],
 )
@@ -131,7 +133,7 @@ def test_a_java_that_will_not_do(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert refused(capsys, "rebalances", tmp_path) == (
         EXIT_MACHINE,
-        f"Spark runs on Java 17 or newer, and {java} {reason}",
+        f"Spark runs on Java 17 to 22, and {java} {reason}",
     )
 
 
@@ -140,7 +142,7 @@ def test_no_java(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refused(capsys, "rebalances", tmp_path) == (
         EXIT_MACHINE,
-        "Spark runs on Java 17 or newer, and there is none; install one, or let JAVA_HOME name where it is",
+        "Spark runs on Java 17 to 22, and there is none; install one, or let JAVA_HOME name where it is",
     )
 
 

@@ -16,7 +16,6 @@ import cramjam
 import kafka.codec
 import lz4.frame
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +24,11 @@ from ottla.protocol.compression import CompressionType, compress, decompress
 from ottla.protocol.errors import ErrorCode
 from tests.protocol.record_strategies import damaged, outcome
 from tests.support import batches
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 CODECS = list(CompressionType)
 COMPRESSED = CODECS[1:]

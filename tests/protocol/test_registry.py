@@ -23,6 +23,10 @@ def test_the_registry_imports_no_messages() -> None:
     assert imported_by("import ottla.protocol.registry") == {
         "ottla",
         "ottla.pacing",
+        "ottla.pacing.bounds",
+        "ottla.pacing.breaths",
+        "ottla.pacing.charges",
+        "ottla.pacing.pace",
         "ottla.protocol",
         "ottla.protocol.messages",
         "ottla.protocol.primitives",

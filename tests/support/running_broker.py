@@ -124,7 +124,7 @@ class RunningBroker:
     @property
     def connections(self) -> set[Connection]:
         """Those of the first node."""
-        return self.server._listeners[0].connections
+        return self.server._doors.listeners[0].connections
 
     def connection_of(self, client_port: int) -> Connection | None:
         """The broker's end of a client's connection, if it is still there. For the broker's thread."""

@@ -52,6 +52,14 @@ def test_group_is_seen_as_its_member_sees_it(kafka: Broker) -> None:
     kitchen.wait_for(state="Stable", members=1)  # a static member that closes does not leave
 
 
+def test_state_that_there_is_not_is_not_waited_for(kafka: Broker) -> None:
+    """It would be in vain."""
+    with pytest.raises(ValueError, match=r"no group is ever Stabel; did you mean Stable\?"):
+        kafka.group("kitchen").wait_for(state="Stabel")
+    with pytest.raises(ValueError, match=r"no transaction is ever ongoin; did you mean Ongoing\?"):
+        kafka.transaction("tx").wait_for(state="ongoin")
+
+
 def test_wait_for_assignment_needs_every_partition(kafka: Broker) -> None:
     """A partition that is added is nobody's until the members meet again."""
     kafka.topic("bills").create(partitions=1)

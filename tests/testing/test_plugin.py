@@ -60,6 +60,7 @@ def test_value_that_cannot_be_is_told_in_one_sentence(tmp_path: Path) -> None:
     said = run("@pytest.mark.kafka(settings={'num.partitions': 0})\ndef test_none(kafka): ...\n", tmp_path)
     assert "1 error" in said
     assert "the kafka marker: num.partitions" in said
+    assert "During handling" not in said
     assert "ottla/" not in said.replace("ottla/testing/plugin.py:", "")
 
 
@@ -114,7 +115,7 @@ def test_failed_test_shows_what_happened(tmp_path: Path) -> None:
         plugins=(),
     )
     assert "3 failed, 1 passed" in said
-    assert said.count("What the broker has to tell") == 2
+    assert said.count("Events of the broker") == 2
     assert said.count("topic orders created, 1 partition\n") == 1
     assert said.count("topic bills created, 1 partition\n") == 1
     assert said.count("topic tables created, 1 partition\n") == 1
@@ -210,10 +211,13 @@ def test_case_of_unittest_has_a_broker(tmp_path: Path) -> None:
 
 def test_runs_without_the_fixture_load_no_broker(tmp_path: Path) -> None:
     """Whoever has Ottla installed imports the plugin, whatever the tests are about."""
+    dear = {"ottla", "uvloop", "structlog"}
+    if sys.version_info < (3, 14):  # from then on pdb, and with it pytest, has asyncio
+        dear.add("asyncio")
     said = run(
         "import sys\n"
         "def test_modules():\n"
-        "    assert {name for name in sys.modules if name.split('.')[0] in {'ottla', 'uvloop', 'structlog', 'asyncio'}}"
+        f"    assert {{name for name in sys.modules if name.split('.')[0] in {dear}}}"
         " == {'ottla', 'ottla.testing', 'ottla.testing.plugin'}\n",
         tmp_path,
     )

@@ -31,6 +31,33 @@ def kafka() -> Iterator[Broker]:
         yield broker
 
 
+def test_what_a_test_does_to_a_request_no_client_notices(kafka: Broker) -> None:
+    """The broker remembers what is said again, and gives some answers again: what is handed out is a copy."""
+    asked = HeartbeatRequest("kitchen", 1, "ana")
+    with Client(kafka.bootstrap_servers) as client, Client(kafka.bootstrap_servers) as other:
+        client.ask(MetadataRequest([]), 12)
+        versions = client.ask(ApiVersionsRequest("soup", "1"), 3)
+        client.ask(asked, 4)
+        for received in kafka.requests():
+            spoil(received.request)
+            spoil(received.answer)
+        client.ask(asked, 4)
+        assert other.ask(ApiVersionsRequest("soup", "1"), 3) == versions
+    assert [beat.request for beat in kafka.requests("Heartbeat")] == [asked] * 2
+
+
+def spoil(message: Message) -> None:
+    """Change each of its fields, and empty its lists."""
+    for name in message.__slots__:
+        value = getattr(message, name)
+        if isinstance(value, list):
+            for item in value:
+                if isinstance(item, Message):
+                    spoil(item)
+            value.clear()
+        setattr(message, name, "spoilt")
+
+
 def test_requests_and_answers_are_seen_decoded(kafka: Broker) -> None:
     """By API, group and client, in the order in which they came."""
     kafka.topic("orders").produce("soup")

@@ -87,7 +87,13 @@ def test_seed_is_planted_once(lines: Path, tmp_path: Path) -> None:
         ('["orders"]\n', r'seed\.jsonl:1: write an object, such as {"topic": "orders"}'),
         ('{"partitions": 3}\n', r"seed\.jsonl:1: topic is missing"),
         ('{"topic": "a", "partitions": "3"}\n', r"seed\.jsonl:1: partitions is '3', and should be a whole number"),
-        ('{"topic": "a", "partitons": 3}\n', r"seed\.jsonl:1: partitons means nothing here"),
+        ('{"topic": "a", "partitons": 3}\n', r"seed\.jsonl:1: partitons means nothing here; did you mean partitions\?"),
+        (
+            '{"topic": "a", "configs": {"retention.ms": "\\ud800"}}\n',
+            r"seed\.jsonl:1: retention\.ms has half a character",
+        ),
+        ('{"group": "\\ud800", "topic": "a", "offset": 1}\n', r"seed\.jsonl:1: group has half a character"),
+        ('{"value": "soup"}\n', r"seed\.jsonl:1: topic is missing"),
         ('{"topic": "a", "value_base64": "?"}\n', r"seed\.jsonl:1: value_base64 is not base64"),
         ('{"group": "g", "topic": "a"}\n', r"seed\.jsonl:1: offset is missing"),
     ],
@@ -108,6 +114,14 @@ def test_seed_that_makes_no_sense_is_refused_with_its_line(tmp_path: Path, text:
             r"seed\.jsonl:2: there is no partition 4 of a",
         ),
         ('{"group": "g", "topic": "a", "offset": 1}\n', r"seed\.jsonl:1: there is no topic a"),
+        (
+            '{"topic": "a", "partitions": 100000000000000000000}\n',
+            r"seed\.jsonl:1: topic a: 1\d+ partitions are too many; at once 10000 can be made",
+        ),
+        (
+            '{"topic": "a"}\n{"group": "g", "topic": "a", "offset": 100000000000000000000}\n',
+            r"seed\.jsonl:2: group g refuses the offset of a-0: 1\d+ has over 64 bits",
+        ),
     ],
 )
 def test_seed_that_kafka_would_refuse_keeps_the_broker_from_starting(tmp_path: Path, text: str, said: str) -> None:

@@ -52,7 +52,7 @@ def test_every_program_passes(tmp_path: Path) -> None:
         ("group.member.joined", {"client_id": "ana", "client_host": "/127.0.0.1"}, "joined: ana at /127.0.0.1"),
         ("group.member.removed", {"cause": "session_expired"}, "removed: session_expired"),
         ("group.rebalance.started", {"cause": "member_joined"}, "rebalance started: member_joined"),
-        ("group.emptied", {"generation_id": 2}, "generation 2: nobody is left"),
+        ("group.emptied", {"generation_id": 2}, "generation 2: no members left"),
         ("time.advanced", {"ms": 45_000}, "time moved by 45000 ms"),
     ],
 )

@@ -37,7 +37,7 @@ def test_printed_it_is_a_table_of_when_where_who_and_what(kafka: Broker) -> None
     assert "rebalance started: member_joined" in whats
     assert "time moved by 5000 ms" in whats
     of_group = [what for row, what in zip(rows, whats, strict=True) if "kitchen" in row]
-    assert of_group[-3:] == ["removed: member_left", "rebalance started: member_left", "generation 2: nobody is left"]
+    assert of_group[-3:] == ["removed: member_left", "rebalance started: member_left", "generation 2: no members left"]
     assert max(map(len, rows)) < 120
 
 

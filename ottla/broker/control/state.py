@@ -114,7 +114,7 @@ class StateControl:
             if wish == {"idle": True}:
                 await self._server.waiting.until_idle(timeout_ms / 1000)
                 return {"waited_for": "the broker to be idle"}
-            condition = read_condition(wish)
+            condition = _condition(wish)
             await self._server.waiting.until(condition, timeout_ms / 1000)
         except NotInTime as late:
             raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
@@ -154,6 +154,13 @@ class StateControl:
         async with self._putting_back:
             await self._server.reset()
         return {"topics": len(self._server.cluster.topics)}
+
+
+def _condition(wish: Mapping[str, Any]) -> Condition[Any]:
+    try:
+        return read_condition(wish)
+    except ValueError as error:
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, str(error)) from None
 
 
 def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:

@@ -5,8 +5,11 @@
 An append never completes an operation itself. The handler that appends is in the middle of its request, and a fetch
 that is answered may well be followed by the next one on the same connection. So a partition that moved is only noted,
 and looked at when the loop has run everything else of this turn, once, however many batches were appended meanwhile; if
-many moved, in slices. What moves because of that is looked at a turn later, so that nobody is starved. Kafka has a
-queue of actions for it, run by the thread of the request once that is done.
+many moved, in slices. What moves because of that is looked at a turn later, so that nobody is starved.
+
+Where it is one partition and few wait for it, as a consumer for a producer's next record, they need not wait for the
+turn's end: the connection that has appended calls `look_at_few` when it has taken up all that came, and before it is
+answered itself. Kafka has a queue of actions for all of them, run by the thread of the request once that is done.
 
 One pair of purgatories serves all nodes of the process, since they share the logs; the partition is the key.
 Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenNotPartitionLeader, DelayedActionQueue.
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.events.kind import Kind
 from ottla.log.partition_answers import PartitionEvent
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
 
+#: So many may wait for a partition and be looked at before its producer is answered.
+_FEW: Final = 4
+
 #: Runs a function when everything else of this turn is done, as `loop.call_soon` does.
 CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
 
@@ -40,13 +46,17 @@ CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
 class DelayedOperations:
     """The purgatories of Produce and Fetch."""
 
-    def __init__(self, cluster: Cluster, timer: Timer, pace: Pace, call_soon: CallSoon) -> None:
+    def __init__(
+        self, cluster: Cluster, timer: Timer, pace: Pace, call_soon: CallSoon, moved: dict[Partition, None]
+    ) -> None:
+        """`moved`: where partitions are noted that have moved in this turn, for others to see that some have."""
         self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", timer)
         self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", timer)
         self._call_soon = call_soon
         self._pace = pace
-        #: Partitions that moved in this turn, in order.
-        self._moved: dict[Partition, None] = {}
+        self._moved = moved
+        #: Whether they are looked at in any case when the turn ends.
+        self._is_due = False
         self._cluster = cluster
         for topic in cluster.topics.values():
             self._listen(topic)
@@ -72,13 +82,25 @@ class DelayedOperations:
     def _note(self, partition: Partition, event: PartitionEvent) -> None:
         if event is PartitionEvent.LOG_START_MOVED or not (self.fetch.watched or self.produce.watched):
             return
-        if not self._moved:
+        if not self._is_due:
+            self._is_due = True
             self._call_soon(self._begin_to_look)
         self._moved[partition] = None
 
+    def look_at_few(self) -> None:
+        """Look now at what has moved, if that is one partition for which few wait."""
+        if len(self._moved) == 1:
+            (partition,) = self._moved
+            if self.fetch.watching(partition) + self.produce.watching(partition) <= _FEW:
+                self._moved.clear()
+                self._look([partition])
+
     def _begin_to_look(self) -> None:
-        moved, self._moved = self._moved, {}
-        self._pace.run(partial(self._look, moved))
+        self._is_due = False
+        if self._moved:
+            moved = list(self._moved)
+            self._moved.clear()
+            self._pace.run(partial(self._look, moved))
 
     def _look(self, moved: Iterable[Partition]) -> None:
         for partition in paced(moved):

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.faults.aim import Aim, fits
 from ottla.broker.faults.misuse import BadFault
-from ottla.broker.faults.parts import changed, copied, divide, joined
+from ottla.broker.faults.parts import divide, joined
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.faults.subjects import topic_name
+from ottla.protocol.copying import changed, copied
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.messages.find_coordinator import FindCoordinatorResponse

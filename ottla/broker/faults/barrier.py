@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.broker.faults.keeping import How, Keeping, Kept
 from ottla.broker.faults.misuse import BadFault
-from ottla.broker.faults.parts import changed, copied
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.faults.subjects import values
+from ottla.protocol.copying import changed, copied
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import Message
 
@@ -139,8 +139,7 @@ class HoldBack(Action, Keeping[Held]):
         if side is not self.side or self.is_removed:
             passage.go_on()
             return
-        if side is Side.REQUEST:
-            passage.call.request = copied(passage.call.request)
-        elif passage.response is not None:
+        passage.call.request = copied(passage.call.request)
+        if passage.response is not None:
             passage.response = copied(passage.response)
         self.keep(lambda number, told: Held(number, passage, side, told))

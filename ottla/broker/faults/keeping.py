@@ -80,7 +80,7 @@ class Kept:
         return None
 
     def let_go(self) -> None:
-        """Let it go on. Raises `BadFault` if it is not held any more."""
+        """Let it go. Raises `BadFault` if it is not held any more."""
         self._decide(How.LET_GO)
         self._go_on()
 
@@ -132,7 +132,7 @@ class Keeping(Generic[K]):
 
     @property
     def waiting(self) -> list[K]:
-        """What is held now, in the order in which it came."""
+        """All that is held now, in the order of arrival."""
         return [kept for kept in self.all if kept.how is None]
 
     def keep(self, make: Callable[[int, Callable[[K], object]], K]) -> None:

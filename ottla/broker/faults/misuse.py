@@ -8,7 +8,7 @@ from ottla.nearest import nearest
 
 
 class BadFault(ValueError):
-    """What was asked for makes no sense; the text says why, and what does."""
+    """The fault or hold is invalid; the text says why, and what is valid."""
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> BadFault:

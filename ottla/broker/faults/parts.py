@@ -8,42 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.faults.subjects import is_partitions, is_topics, partition_index, topic_name
+from ottla.protocol.copying import changed
 from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
     from ottla.broker.node import BrokerNode
-
-M = TypeVar("M", bound=Message)
 
 #: (topic, partition; None: the topic as such) -> is it aimed at?
 IsAimed = Callable[[str, int | None], bool]
 
 #: By what the items of an answer are told apart: the first of these that an item says something under.
 _KEYS: Final = ("name", "topic", "topic_id", "group_id", "transactional_id")
-
-
-def changed(message: M, **fields: Any) -> M:
-    """A copy of a message with other values in some of its fields."""
-    other = copy(message)
-    for name, value in fields.items():
-        setattr(other, name, value)
-    return other
-
-
-def copied(message: M) -> M:
-    """A copy that may be changed down to its last field: an answer may be given again, and a request remembered."""
-    return changed(message, **{name: _copied(getattr(message, name)) for name in message.__slots__})
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_copied(item) for item in value]
-    if isinstance(value, dict):
-        return dict(value)
-    return copied(value) if isinstance(value, Message) else value
 
 
 def divide(request: Message, node: BrokerNode, is_aimed: IsAimed) -> tuple[Message | None, Message | None]:

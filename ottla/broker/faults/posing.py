@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ottla.broker.faults.kafka_releases import RELEASES
 from ottla.broker.faults.misuse import BadFault
-from ottla.broker.faults.parts import changed
 from ottla.broker.faults.passage import Action, Passage
 from ottla.broker.network.apis import SERVED
 from ottla.broker.network.routes import Route
+from ottla.protocol.copying import changed
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY
 from ottla.protocol.messages.api_versions import ApiVersionsResponse

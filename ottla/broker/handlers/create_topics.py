@@ -17,20 +17,23 @@ Kafka: ControllerApis.createTopics, ReplicationControlManager.createTopics.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ottla.broker.configs.entries import ConfigEntry
 from ottla.broker.configs.topic_configs import configs_at_creation
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
-from ottla.cluster.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, place_new_topic
+from ottla.cluster.topic_creation import (
+    BROKER_DEFAULT,
+    PARTITIONS_AT_ONCE_MAX,
+    NewTopic,
+    check_new_name,
+    place_new_topic,
+)
 from ottla.cluster.topic_names import METADATA_TOPIC
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-
-#: Kafka: ReplicationControlManager.MAX_PARTITIONS_PER_BATCH.
-_PARTITIONS_MAX: Final = 10_000
 
 _Result = CreateTopicsResponse.CreatableTopicResult
 _Shown = CreateTopicsResponse.CreatableTopicConfigs
@@ -43,7 +46,7 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
     wanted = [topic for topic in request.topics if times_listed[topic.name] == 1 and topic.name != METADATA_TOPIC]
     if wanted and request.timeout_ms <= 0:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
-    if sum(_partitions(topic, call) for topic in wanted) > _PARTITIONS_MAX:
+    if sum(_partitions(topic, call) for topic in wanted) > PARTITIONS_AT_ONCE_MAX:
         return refuse(request, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     name_refusals = {topic.name: _name_refusal(topic.name, call) for topic in paced(wanted)}
     results = []

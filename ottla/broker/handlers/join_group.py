@@ -15,15 +15,14 @@ COORDINATOR_NOT_AVAILABLE. Kafka: GroupMetadataManager.classicGroupJoin.
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from ottla.broker.network.call import Call
+from ottla.cluster.uuids import random_hex_uuid
 from ottla.coordinator.classic.events import JoinRequested
 from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 
 def handle(request: JoinGroupRequest, call: Call) -> None:
-    new_uuid = "" if request.member_id else str(UUID(bytes=call.node.cluster.dice.randbytes(16), version=4))
+    new_uuid = "" if request.member_id else random_hex_uuid(call.node.cluster.dice.randbytes)
     event = JoinRequested(call, request, call.api_version, call.client_id, call.client_host, new_uuid)
     call.node.coordinator.submit(request.group_id, event, is_long=not call.is_brief)
 

@@ -68,7 +68,7 @@ def _write(place: TopicPartition, ended: EndedTransaction, call: Call) -> ErrorC
     node = call.node
     if not _is_here(place, call):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return write_marker(node.cluster, node.group_coordination, node.node_id, place, ended)
+    return write_marker(node.cluster, lambda: node.group_coordination, node.node_id, place, ended)
 
 
 def _answer(errors: dict[int, dict[TopicPartition, int]]) -> WriteTxnMarkersResponse:

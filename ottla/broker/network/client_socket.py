@@ -88,7 +88,7 @@ class ClientSocket(asyncio.BufferedProtocol):
 
     # --- writing ---
 
-    def _write(self) -> None:
+    def write_ready(self) -> None:
         """Hand the answers whose turn has come to the socket."""
         out = self._out
         if not out or self._is_closed:
@@ -126,7 +126,7 @@ class ClientSocket(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Close when what is written has left. Requests that are not answered yet will not be."""
-        self._write()
+        self.write_ready()
         self._is_closed = True
         self._transport.close()
 

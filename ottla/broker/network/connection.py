@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.broker.authorizer import ANONYMOUS
+from ottla.broker.network.answer_queue import AnswerQueue
 from ottla.broker.network.call import Call
-from ottla.broker.network.client_socket import ClientSocket
 from ottla.broker.network.foreign_protocols import looks_like
 from ottla.broker.network.limits import REMEMBERED_REQUEST_BYTES_MAX, REQUESTS_PER_TURN_MAX
 from ottla.broker.network.partial_frames import LargeFrame, Partial, begin_frame
@@ -46,28 +45,23 @@ _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from
 _CLIENT_ID_AT: Final = 8
 
 
-class Connection(ClientSocket):
+class Connection(AnswerQueue):
     """One client's. It has slots, for without them Python has a quick way to thirty attributes of an object only."""
 
     __slots__ = (
-        "_ends_by_reset",
-        "_flush_is_due",
-        "_group_id",
         "_has_been_active",
-        "_has_ended",
         "_is_at_work",
         "_is_held",
-        "_is_taking_up",
         "_kept",
         "_last_bytes",
         "_last_end",
         "_last_request",
         "_last_route",
+        "_moved",
         "_partial",
         "_receiving",
         "_routes",
         "_shared_buffer",
-        "_unanswered",
         "_unsent_bytes_seen",
         "client_id",
         "client_software",
@@ -79,7 +73,7 @@ class Connection(ClientSocket):
     )
 
     def __init__(self, listener: Host[Connection]) -> None:
-        super().__init__(listener.node, listener.unread)
+        super().__init__(listener.node, listener.unread, listener.outbox)
         self.listener = listener
         self.principal: Principal = ANONYMOUS
         #: What the client has said of itself in ApiVersions.
@@ -90,30 +84,22 @@ class Connection(ClientSocket):
         self.pace = listener.pace
         self._routes = listener.routes
         self._shared_buffer = listener.receive_buffer
+        self._moved = listener.node.moved
         #: A frame that is not there completely.
         self._partial: Partial | None = None
         self._receiving = listener.receiving
         #: What has to wait until all before it is answered, as it came. While there is any, reading is paused.
         self._kept: memoryview | None = None
-        #: Calls not yet answered, in order.
-        self._unanswered: deque[Call] = deque()
-        #: The group whose task has all of `_unanswered` in its inbox; None: they are not of that kind.
-        self._group_id: str | None = None
         #: The last request of a kind that clients send again and again: its bytes from the client id on, or those that
         #: come again, and what they say. Heartbeats are the same for a whole generation, commits begin the same.
         self._last_route: Route | None = None
         self._last_end: int | None = None
         self._last_bytes = b""
         self._last_request: tuple[str, Any] = "", None
-        #: Whether the connection ends behind the last of `_unanswered`, and how; None: it does not.
-        self._ends_by_reset: bool | None = None
-        self._is_taking_up = False
         #: Is a request being worked off that has not gone to its handler, or not come back from it?
         self._is_at_work = False
         #: While the virtual clock moves, for one.
         self._is_held = False
-        self._flush_is_due = False
-        self._has_ended = False
         #: For `is_idle`: has anything come since the last look, and what was still to be sent then.
         self._has_been_active = True
         self._unsent_bytes_seen = 0
@@ -129,12 +115,7 @@ class Connection(ClientSocket):
         self.listener.forget(self)
         self._receiving.hold(self, 0)
         self._partial = self._kept = None
-        while self._unanswered:
-            self._abandon(self._unanswered.popleft())
-
-    def _abandon(self, call: Call) -> None:
-        if call.on_abandoned is not None:
-            call.on_abandoned()
+        self._abandon_all()
 
     def get_buffer(self, sizehint: int) -> Buffer:
         return self._shared_buffer if self._partial is None else self._partial.room()
@@ -158,7 +139,7 @@ class Connection(ClientSocket):
         """The client says no more, but may be listening. Returns whether the connection stays open for answers."""
         self._has_ended = True
         self._hasten()
-        self._write()
+        self.write_ready()
         return bool(self._unanswered) or self._is_at_work or self._kept is not None
 
     def resume_writing(self) -> None:
@@ -201,8 +182,12 @@ class Connection(ClientSocket):
                 break
             position = frame_end
             requests_left -= 1
+        if self._moved:
+            self.node.delayed_operations.look_at_few()
         self._is_taking_up = False
-        self._write()
+        if (outbox := self._outbox).senders:
+            outbox.write()
+        self.write_ready()
 
     def _refuse_size(self, size: int) -> None:
         """Close: no frame has as many bytes as the next one is to have, or it is none."""
@@ -248,13 +233,6 @@ class Connection(ClientSocket):
             self._transport.resume_reading()
         elif not self._unanswered and not self._is_at_work:
             self.close()
-
-    def _hasten(self) -> None:
-        """Who has said its last byte is told now what it would wait for: most who have are not there any more."""
-        if self._has_ended:
-            for call in list(self._unanswered):
-                if call.on_ended is not None:
-                    call.on_ended()
 
     def _take(self, frame: bytes, new_call: type[Call]) -> bool:
         """Take up a request and return True, or False if others must be answered first.
@@ -328,7 +306,7 @@ class Connection(ClientSocket):
         self._out.append(answer)
         self._out_bytes += len(answer)
         if self._out_bytes >= self._out_bytes_max:
-            self._write()
+            self.write_ready()
         return True
 
     def _take_long(self, frame: bytes) -> bool:
@@ -366,46 +344,14 @@ class Connection(ClientSocket):
         self._last_bytes = frame[_CLIENT_ID_AT : self._last_end]
         return decoded
 
-    # --- answering ---
-
-    def emit(self, answered: Call) -> None:
-        """A call has its answer: send it, and those behind it that have theirs, if it is its turn."""
-        unanswered = self._unanswered
-        if not unanswered or unanswered[0] is not answered:
-            return
-        parts = answered.answered
-        while parts is not None:
-            self._out_bytes += unanswered.popleft().answer_bytes
-            self._out += parts
-            parts = unanswered[0].answered if unanswered else None
-        if self._out_bytes >= self._out_bytes_max:
-            self._write()
-            if self._ends_by_reset is not None:
-                self._end_behind_last()
-        if not (self._is_taking_up or self._flush_is_due):
-            self._flush_soon()
-
-    def _flush_soon(self) -> None:
-        if not self._flush_is_due:
-            self._flush_is_due = True
-            self.listener.loop.call_soon(self._flush)
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Send what there is to send, and take up what was waiting for that."""
         self._flush_is_due = False
-        self._write()
+        self.write_ready()
         if not self._unanswered and not self._is_at_work and (self._kept is not None or self._has_ended):
             self._go_on()
 
-    def send_ahead(self, call: Call, part: bytes) -> bool:
-        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
-        if self._is_closed or not self._unanswered or self._unanswered[0] is not call:
-            return False
-        self._write()
-        self._transport.write(part)
-        return True
-
-    # --- closing ---
+    # --- idleness, and pauses ---
 
     @property
     def is_waiting(self) -> bool:
@@ -438,28 +384,6 @@ class Connection(ClientSocket):
             self._go_on()
         else:
             self._flush_soon()
-
-    def wait_for_answers(self) -> None:
-        """Take up nothing more until all that was taken up is answered, whatever its lane."""
-        self._group_id = None
-
-    def end_behind(self, last: Call, *, reset: bool) -> None:
-        """Close, or break off, when what is given of this call's answer has left; those behind it get none."""
-        if last not in self._unanswered:
-            return
-        while self._unanswered[-1] is not last:
-            self._abandon(self._unanswered.pop())
-        self.wait_for_answers()
-        self._out_bytes_max = 0  # so every answer leaves at once, and the last one ends it
-        self._ends_by_reset = reset
-        self.emit(last)
-
-    def _end_behind_last(self) -> None:
-        if self._unanswered or self._is_closed:
-            return
-        if self._ends_by_reset:
-            self._dont_linger()
-        self.close()
 
     def finish(self) -> None:
         """Close when everything that came is answered; who waits is answered now, as far as that is possible."""

@@ -37,9 +37,9 @@ _PROTOCOLS: Final = (_PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MAP: Final = "listener.security.protocol.map"
 
 #: [NAME[:PROTOCOL]://]HOST:PORT
-_OPTION: Final = re.compile(r"(?:([\w.-]+)(?::(\w+))?://)?(.*)", re.ASCII | re.DOTALL)
+_OPTION: Final = r"(?:([\w.-]+)(?::(\w+))?://)?(.*)"
 #: Kafka: SocketServerConfigs.URI_PARSE_REGEXP. The host may be empty.
-_URI: Final = re.compile(r"([\w.-]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]{1,5})", re.ASCII)
+_URI: Final = r"([\w.-]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]{1,5})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,11 @@ def read_endpoints(
     return endpoints
 
 
-def check_ports(endpoints: Iterable[Endpoint], node_count: int) -> None:
-    """Whether so many nodes have ports of their own on every listener. Raises `ConfigError`."""
+def check_ports(endpoints: Iterable[Endpoint], node_count: int, control: Address | None = None) -> None:
+    """Whether so many nodes have ports of their own on every listener, and the control API one beside them.
+
+    Raises `ConfigError`.
+    """
     if not 1 <= node_count <= NODES_MAX:
         raise ConfigError(
             f"--nodes {node_count} is not from 1 to {NODES_MAX}; each is a socket every client connects to"
@@ -98,7 +101,21 @@ def check_ports(endpoints: Iterable[Endpoint], node_count: int) -> None:
         for other in before:
             if _meet(endpoint.listen, other.listen, node_count):
                 raise ConfigError(_ports_meet(endpoint, other, node_count))
+        if control is not None and _has_port_of(control, endpoint.listen, node_count):
+            raise ConfigError(
+                f"--control {control}: the listener {endpoint.name} has that port already; choose another one; "
+                "port 0: any free one"
+            )
         before.append(endpoint)
+
+
+def _has_port_of(control: Address, listen: Address, node_count: int) -> bool:
+    """Whether the control API would need the very socket of a node's listener."""
+    if not (control.port and listen.port) or not 0 <= control.port - listen.port < node_count:
+        return False
+    if control.host == listen.host:
+        return True
+    return (control.is_wildcard or listen.is_wildcard) and {control.ip_version, listen.ip_version} != {4, 6}
 
 
 def _meet(one: Address, other: Address, node_count: int) -> bool:
@@ -273,7 +290,7 @@ def _check_inter_broker(endpoints: Sequence[Endpoint], settings: Settings) -> No
 
 def _read_option(text: str, option: str) -> tuple[str, str | None, Address]:
     """(name or "", protocol or None, address) of [NAME[:PROTOCOL]://]HOST:PORT."""
-    match = _OPTION.fullmatch(text)
+    match = re.fullmatch(_OPTION, text, re.ASCII | re.DOTALL)
     assert match is not None, "it takes every text"
     name, protocol, address = match.groups()
     return (name or "").upper(), protocol and protocol.upper(), Address.parse(address, option)
@@ -281,7 +298,7 @@ def _read_option(text: str, option: str) -> tuple[str, str | None, Address]:
 
 def _read_uris(setting: str, uris: Iterable[str]) -> Iterable[tuple[str, Address]]:
     for uri in uris:
-        match = _URI.fullmatch(uri)
+        match = re.fullmatch(_URI, uri, re.ASCII)
         if match is None or int(match[3]) > PORT_MAX:
             raise ConfigError(
                 f"{setting}: {uri} is not NAME://HOST:PORT; write for example {setting}=PLAINTEXT://127.0.0.1:9092"

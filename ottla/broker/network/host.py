@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from ottla.broker.authorizer import Authorizer
 from ottla.broker.network.call import Call, CallRecorder
 from ottla.broker.network.holdings import Holdings
+from ottla.broker.network.outbox import Outbox
 from ottla.broker.network.routes import Routes
 from ottla.broker.node import BrokerNode
 from ottla.pacing import Pace
@@ -31,6 +32,8 @@ class Host(Protocol[C_contra]):
     #: Of all clients: what they have sent in part, and what they don't read.
     receiving: Holdings
     unread: Holdings
+    #: Of all clients: who has answers that have not left.
+    outbox: Outbox
     pace: Pace
     loop: AbstractEventLoop
 

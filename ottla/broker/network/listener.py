@@ -24,6 +24,7 @@ from ottla.broker.network.limits import (
     REUSED_BLOCK_BYTES_MAX,
     UNREAD_BYTES_MAX,
 )
+from ottla.broker.network.outbox import Outbox
 from ottla.broker.network.routes import Routes
 from ottla.broker.node import BrokerNode
 from ottla.events.kind import Kind
@@ -66,6 +67,7 @@ class Shared:
         self.recorder: CallRecorder | None = None
         #: Whether nothing is taken up from clients for a while, those who connect just then among them.
         self.are_clients_held = False
+        self.outbox = Outbox()
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
         self.receiving = Holdings("a request it has not sent whole", max(RECEIVING_BYTES_MAX, 2 * request_bytes_max))
 
@@ -115,6 +117,7 @@ class Listener:
         self.receive_buffer = shared.receive_buffer
         self.unread = shared.unread
         self.receiving = shared.receiving
+        self.outbox = shared.outbox
         self.pace = node.pace
         self.request_bytes_max: int = node.cluster.settings["socket.request.max.bytes"]
         self.connections: set[Connection] = set()

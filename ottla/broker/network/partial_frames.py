@@ -7,6 +7,7 @@ full. The last one of a large frame becomes the request's bytes as it is, for a 
 from __future__ import annotations
 
 from io import BytesIO
+from math import ceil
 from typing import TypeAlias
 
 from ottla.broker.network.limits import FRAME_BUFFER_BYTES_COUNTED, FRAME_BUFFER_BYTES_FIRST, FRAME_BUFFER_GROWTH
@@ -64,6 +65,9 @@ Partial: TypeAlias = PartialFrame | LargeFrame
 
 def begin_frame(beginning: memoryview, size: int) -> Partial:
     """For a frame of so many bytes, its size included; `beginning` is what is there of it."""
-    if FRAME_BUFFER_BYTES_COUNTED < size <= FRAME_BUFFER_GROWTH * len(beginning):
+    if size <= FRAME_BUFFER_BYTES_COUNTED:
+        return PartialFrame(beginning, size)
+    if size <= FRAME_BUFFER_GROWTH * len(beginning):
         return LargeFrame(beginning, size)
-    return PartialFrame(beginning, size)
+    # No further than to where the large one can begin, for what is there then is copied in one piece.
+    return PartialFrame(beginning, ceil(size / FRAME_BUFFER_GROWTH))

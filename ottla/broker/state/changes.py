@@ -13,7 +13,14 @@ from ottla.broker.coordinators import group_coordinator
 from ottla.broker.state.topics import Record, TopicView, find_log, find_topic, look_at_topic
 from ottla.cluster.placement import place
 from ottla.cluster.refused import Refused
-from ottla.cluster.topic_creation import BROKER_DEFAULT, NewTopic, check_new_name, create_on_demand, place_new_topic
+from ottla.cluster.topic_creation import (
+    BROKER_DEFAULT,
+    PARTITIONS_AT_ONCE_MAX,
+    NewTopic,
+    check_new_name,
+    create_on_demand,
+    place_new_topic,
+)
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.events import OffsetCommitRequested
 from ottla.protocol.batch_error import BatchError
@@ -32,16 +39,18 @@ if TYPE_CHECKING:
 _PRODUCE_VERSION = 9
 #: The version of OffsetCommit that offsets are committed with.
 _COMMIT_VERSION = 9
+_OFFSET_MAX = (1 << 63) - 1
 
 
 class ChangeRefused(ValueError):
-    """What was wanted can't be done; the text says why."""
+    """The change is not possible; the text says why."""
 
 
 def create_topic(
     cluster: Cluster, name: str, partitions: int | None = None, configs: Mapping[str, str] | None = None
 ) -> TopicView:
     """Make a topic, with so many partitions; None: num.partitions. Raises `ChangeRefused`."""
+    _check_count(name, partitions or 0)
     topic = NewTopic(name, BROKER_DEFAULT if partitions is None else partitions, configs=dict(configs or {}))
     try:
         check_new_name(cluster, name)
@@ -56,6 +65,7 @@ def grow_topic(cluster: Cluster, name: str, partitions: int) -> TopicView:
     """Have a topic get more partitions, until there are so many. Raises `NoSuchTopic`, `ChangeRefused`."""
     topic = find_topic(cluster, name)
     have, replicas = len(topic.partitions), len(topic.placements[0].assigned)
+    _check_count(name, partitions - have)
     if partitions <= have:
         raise ChangeRefused(f"topic {name} has {have} partitions, and can only get more, not {partitions}")
     try:
@@ -64,6 +74,13 @@ def grow_topic(cluster: Cluster, name: str, partitions: int) -> TopicView:
     except Refused as refused:
         raise ChangeRefused(f"topic {name} stays as it is: {refused.error_code.name}: {refused.message}") from None
     return look_at_topic(cluster, name)
+
+
+def _check_count(name: str, partitions: int) -> None:
+    if partitions > PARTITIONS_AT_ONCE_MAX:
+        raise ChangeRefused(
+            f"topic {name}: {partitions} partitions are too many; at once {PARTITIONS_AT_ONCE_MAX} can be made"
+        )
 
 
 def delete_topic(cluster: Cluster, name: str) -> None:
@@ -145,6 +162,8 @@ async def commit_offsets(services: Services, cluster: Cluster, group_id: str, of
     topics = []
     for (name, partition), offset in offsets.items():
         find_log(cluster, name, partition)
+        if not -_OFFSET_MAX <= offset <= _OFFSET_MAX:
+            raise ChangeRefused(f"group {group_id} refuses the offset of {name}-{partition}: {offset} has over 64 bits")
         listed = OffsetCommitRequest.OffsetCommitRequestPartition(partition, offset, committed_metadata="")
         topic_id = cluster.topics[name].topic_id
         topics.append(OffsetCommitRequest.OffsetCommitRequestTopic(name, topic_id, [listed]))

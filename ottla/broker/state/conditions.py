@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ottla.broker.state.groups import GroupView, look_at_group, look_at_groups
 from ottla.broker.state.topics import count_records
-from ottla.broker.state.transactions import TransactionView, look_at_transaction
+from ottla.broker.state.transactions import DEAD, TransactionView, look_at_transaction
 from ottla.cluster.topic_names import GROUP_TOPIC
+from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.transactions.states import TransactionState
+from ottla.nearest import nearest
 
 if TYPE_CHECKING:
     from ottla.broker.assembly import Assembly
@@ -30,6 +33,9 @@ _READ: Final[Mapping[str, Callable[[GroupView], Any]]] = {
     "generation": lambda view: view.generation_id,
     "lag": lambda view: view.total_lag if view.lag else None,
 }
+#: The states there are to wait for.
+GROUP_STATES: Final = tuple(state.value for state in GroupState)
+TRANSACTION_STATES: Final = (*(state.value for state in TransactionState), DEAD)
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 
@@ -48,6 +54,11 @@ class Condition(Generic[T]):
     """Whose logs matter."""
 
 
+def _check_state(state: str | None, states: Collection[str], whose: str) -> None:
+    if state is not None and state not in states:
+        raise ValueError(f"no {whose} is ever {state}; {nearest(state, states)}")
+
+
 def group_is(
     group_id: str,
     predicate: Callable[[GroupView], bool] | None = None,
@@ -58,8 +69,9 @@ def group_is(
     lag: int | None = None,
 ) -> Condition[GroupView]:
     """The group is in this state, with so many members, in this generation, with so much left to read over all
-    partitions, and as the predicate wants it; None: that doesn't matter.
+    partitions, and as the predicate wants it; None: that doesn't matter. Raises `ValueError` for a state there is not.
     """
+    _check_state(state, GROUP_STATES, "group")
     wanted = {
         name: value
         for name, value in (("state", state), ("members", members), ("generation", generation), ("lag", lag))
@@ -125,7 +137,11 @@ def records_are(topic: str, count: int) -> Condition[int]:
 def transaction_is(
     transactional_id: str, predicate: Callable[[TransactionView], bool] | None = None, *, state: str | None = None
 ) -> Condition[TransactionView]:
-    """The transactional id is in this state, and as the predicate wants it; with neither, it is there."""
+    """The transactional id is in this state, and as the predicate wants it; with neither, it is there.
+
+    Raises `ValueError` for a state there is not.
+    """
+    _check_state(state, TRANSACTION_STATES, "transaction")
     said = [f"state={state!r}"] if state is not None else []
     if predicate is not None:
         said.append(getattr(predicate, "__name__", repr(predicate)))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.events.kind import Kind
+from ottla.protocol.copying import copied
 from ottla.protocol.errors import error_name
 from ottla.protocol.messages.fetch import FetchResponse
 from ottla.protocol.messages.produce import ProduceRequest
@@ -29,7 +30,7 @@ RECORD_BYTES_KEPT_MAX: Final = 32 * 1024 * 1024
 
 @dataclass(slots=True)
 class ReceivedRequest:
-    """A request, and its answer when that has left. The messages are the broker's own: to look at."""
+    """A request, and its answer when that has left. The recorder's has messages of the broker's own: see `snapshot`."""
 
     api: str
     api_version: int
@@ -51,6 +52,11 @@ class ReceivedRequest:
     """How long it took, in the machine's time."""
     is_kept: bool = True
     """Whether the recorder still has it."""
+
+    def snapshot(self) -> ReceivedRequest:
+        """The same as it is now, with messages of its own: the broker's may be given again, to other clients."""
+        answer = None if self.answer is None else copied(self.answer)
+        return replace(self, request=copied(self.request), answer=answer)
 
     @property
     def group_id(self) -> str | None:

@@ -5,14 +5,12 @@
     {"group": "kitchen", "topic": "orders", "partition": 1, "offset": 1}
 
 One JSON object a line, or in a file that ends in .yaml or .yml a list of the same. An object with a group commits an
-offset, one with a value or a key is a record, any other makes a topic. A value may be text, null, or anything else,
-which is kept as JSON; bytes that are no text are given as `value_base64` and `key_base64`. A topic that no object makes
-is made when the first record comes for it.
+offset, one with a value or a key is a record (`ottla.record_json` has its forms), any other makes a topic. A topic that
+no object makes is made when the first record comes for it.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ottla.broker.state.changes import ChangeRefused, append_batch, commit_offsets, create_topic
 from ottla.broker.state.topics import NoSuchTopic
 from ottla.cluster.address import MachineRefused
-from ottla.protocol.record_reading import Record, RecordHeaders
+from ottla.nearest import nearest
+from ottla.protocol.record_reading import Record
+from ottla.record_json import CONTENT_NAMES, NotARecord, WrittenRecord, read_record, text_of
 from ottla.settings.settings import ConfigError
 
 if TYPE_CHECKING:
@@ -55,10 +55,7 @@ class SeededRecord:
     where: str
     topic: str
     partition: int
-    key: bytes | None
-    value: bytes | None
-    headers: RecordHeaders = ()
-    timestamp_ms: int | None = None
+    record: WrittenRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,80 +117,70 @@ def seeded(where: str, entry: Any) -> Seeded:
     """What an object of the file says. Raises `SeedError`."""
     if not isinstance(entry, dict):
         raise SeedError(f'{where}: write an object, such as {{"topic": "orders"}}')
-    fields = _Fields(where, entry)
-    if "group" in entry:
-        found: Seeded = SeededOffset(
-            where,
-            fields.take("group", str),
-            fields.take("topic", str),
-            fields.take("partition", int, 0),
-            fields.take("offset", int),
-        )
-    elif entry.keys() & {"value", "key", "value_base64", "key_base64"}:
-        headers = fields.take("headers", dict, {})
-        fields.take("offset", int, None)  # where it was, in a file that `ottla topics consume --json` wrote
-        found = SeededRecord(
-            where,
-            fields.take("topic", str),
-            fields.take("partition", int, 0),
-            fields.take_bytes("key"),
-            fields.take_bytes("value"),
-            tuple((str(name), _encoded(value)) for name, value in headers.items()),
-            fields.take("timestamp_ms", int, None),
-        )
-    else:
-        configs = fields.take("configs", dict, {})
-        found = SeededTopic(
-            where,
-            fields.take("topic", str),
-            fields.take("partitions", int, None),
-            {str(name): _encoded_text(value) for name, value in configs.items()},
-        )
+    try:
+        if "group" in entry:
+            return _offset(where, _Fields(entry))
+        if entry.keys() & CONTENT_NAMES:
+            return _record(where, read_record(entry))
+        return _topic(where, _Fields(entry))
+    except NotARecord as error:
+        raise SeedError(f"{where}: {error}") from None
+
+
+def _offset(where: str, fields: _Fields) -> SeededOffset:
+    found = SeededOffset(
+        where,
+        fields.take("group", str),
+        fields.take("topic", str),
+        fields.take("partition", int, 0),
+        fields.take("offset", int),
+    )
+    fields.check_nothing_left()
+    return found
+
+
+def _record(where: str, record: WrittenRecord) -> SeededRecord:
+    if record.topic is None:
+        raise NotARecord("topic is missing")
+    return SeededRecord(where, record.topic, record.partition or 0, record)
+
+
+def _topic(where: str, fields: _Fields) -> SeededTopic:
+    configs = fields.take("configs", dict, {})
+    found = SeededTopic(
+        where,
+        fields.take("topic", str),
+        fields.take("partitions", int, None),
+        {text_of("a config", name): text_of(str(name), value) for name, value in configs.items()},
+    )
     fields.check_nothing_left()
     return found
 
 
 class _Fields:
-    """What an object of the file has, each taken once."""
+    """What an object of the file has, each taken once. Raises `NotARecord`."""
 
-    def __init__(self, where: str, entry: Mapping[str, Any]) -> None:
-        self._where = where
+    def __init__(self, entry: Mapping[str, Any]) -> None:
         self._left = dict(entry)
+        self._taken: list[str] = []
 
     def take(self, name: str, kind: type, *default: Any) -> Any:
+        self._taken.append(name)
         if name not in self._left:
             if default:
                 return default[0]
-            raise SeedError(f"{self._where}: {name} is missing")
+            raise NotARecord(f"{name} is missing")
         value = self._left.pop(name)
         if type(value) is not kind:
-            raise SeedError(f"{self._where}: {name} is {value!r}, and should be {_KINDS[kind]}")
-        return value
-
-    def take_bytes(self, name: str) -> bytes | None:
-        coded = self.take(f"{name}_base64", str, None)
-        if coded is None:
-            return _encoded(self._left.pop(name, None))
-        try:
-            return base64.b64decode(coded, validate=True)
-        except ValueError:
-            raise SeedError(f"{self._where}: {name}_base64 is not base64") from None
+            raise NotARecord(f"{name} is {value!r}, and should be {_KINDS[kind]}")
+        return text_of(name, value) if kind is str else value
 
     def check_nothing_left(self) -> None:
-        if self._left:
-            raise SeedError(f"{self._where}: {next(iter(self._left))} means nothing here")
+        for name in self._left:
+            raise NotARecord(f"{name} means nothing here; {nearest(str(name), self._taken)}")
 
 
 _KINDS: Final = {str: "text", int: "a whole number", dict: "an object"}
-
-
-def _encoded(value: Any) -> bytes | None:
-    """Text as UTF-8, anything else as JSON."""
-    return None if value is None else _encoded_text(value).encode()
-
-
-def _encoded_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 # ── Planting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -224,12 +211,12 @@ def _append(cluster: Cluster, run: Sequence[Any]) -> None:
     records = [
         Record(
             number,
-            now_ms if seeded.timestamp_ms is None else seeded.timestamp_ms,
-            seeded.key,
-            seeded.value,
-            seeded.headers,
+            now_ms if said.timestamp_ms is None else said.timestamp_ms,
+            said.key,
+            said.value,
+            tuple(said.headers),
         )
-        for number, seeded in enumerate(run)
+        for number, said in enumerate(entry.record for entry in run)
     ]
     append_batch(cluster, run[0].topic, run[0].partition, records)
 

@@ -75,7 +75,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
         f"generation {d['generation_id']} is assigned by {d.get('leader')}; {d.get('duration_ms')} ms after the start"
     ),
     Kind.GROUP_REBALANCE_STUCK: lambda d: f"stuck: {_count(d['members'], 'member')} without a protocol in common",
-    Kind.GROUP_EMPTIED: lambda d: f"generation {d['generation_id']}: nobody is left",
+    Kind.GROUP_EMPTIED: lambda d: f"generation {d['generation_id']}: no members left",
     Kind.GROUP_MEMBER_ID_HANDED_OUT: lambda d: f"told its member id: {_client(d)}",
     Kind.GROUP_MEMBER_JOINED: lambda d: f"joined: {_client(d)}{_said(d)}",
     Kind.GROUP_MEMBER_REJOINED: lambda d: f"rejoined{', changed' if d.get('is_changed') else ''}{_said(d)}",
@@ -93,10 +93,10 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.TOPIC_GROWN: lambda d: f"topic {d['topic']} has {_count(d['partitions'], 'partition')} now",
     Kind.TOPIC_DELETED: lambda d: f"topic {d['topic']} deleted",
     Kind.NODE_STOPPED: lambda d: "stopped, as if it died" if d.get("is_hard") else "stopped in order",
-    Kind.NODE_MISSED: lambda _d: "missed now",
+    Kind.NODE_MISSED: lambda _d: "fenced: others take over",
     Kind.NODE_STARTED: lambda _d: "started",
     Kind.NODES_MISSING: lambda d: (
-        f"replicas of {_count(d['partitions'], 'partition')} are on nodes that are not there: {d['missing_nodes']}"
+        f"replicas of {_count(d['partitions'], 'partition')} are on missing nodes: {d['missing_nodes']}"
     ),
     Kind.NODES_WITHOUT_REPLICAS: lambda d: f"no topic of the data directory has replicas on nodes {d['idle_nodes']}",
     Kind.LEADERS_MOVED: lambda d: f"another leader for {_count(d['partitions'], 'partition')}",
@@ -105,7 +105,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.REPLICAS_MOVED: lambda d: f"other replicas for {_count(d['partitions'], 'partition')}",
     Kind.PARTITION_REASSIGNED: lambda d: f"{d['topic']}-{d['partition']} is on nodes {d['replicas']}",
     Kind.CONNECTION_OPENED: lambda d: f"connected: {_peer(d)}",
-    Kind.CONNECTION_CLOSED: lambda d: f"gone: {_peer(d)}",
+    Kind.CONNECTION_CLOSED: lambda d: f"disconnected: {_peer(d)}",
     Kind.CONNECTION_FOREIGN: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.CONNECTION_REFUSED: lambda d: f"connection of {d['client_host']} refused: {d['reason']}",
     Kind.FAULT_SET: lambda d: f"fault {d['fault_id']} set: {d['fault']}",

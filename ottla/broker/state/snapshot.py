@@ -32,7 +32,7 @@ _ON_DISK: Final = "snapshots are of brokers that keep their logs in memory; make
 
 
 class SnapshotRefused(RuntimeError):
-    """There can be no snapshot of this broker, or not for it; the text says why."""
+    """The broker can't take this snapshot, or go back to it; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

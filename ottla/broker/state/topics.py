@@ -22,7 +22,7 @@ _READ_BYTES = 1024 * 1024
 
 
 class NoSuchTopic(LookupError):
-    """There is no such topic, or it has no such partition; the text says what there is."""
+    """There is no such topic or partition; the text lists those that exist."""
 
 
 @dataclass(frozen=True, slots=True)

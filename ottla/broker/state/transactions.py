@@ -34,8 +34,8 @@ class TransactionView:
     started_ms: int | None = None
     """When the last transaction began, as a date; None: none has since its producer began."""
     partitions: tuple[Place, ...] = ()
-    """What belongs to the transaction and has no marker yet, as (topic, partition). Of a group whose offsets belong to
-    it that is its partition of `__consumer_offsets`."""
+    """The partitions of the transaction that have no marker yet, as (topic, partition). For committed offsets it is the
+    group's partition of `__consumer_offsets`."""
     coordinator: int | None = None
     """The node that coordinates it."""
 

@@ -31,7 +31,7 @@ _WAKING: Final = [
 
 
 class NotInTime(TimeoutError):
-    """What was waited for did not happen; the text says what there was instead."""
+    """A wait has timed out; the text describes the present state."""
 
 
 class Waiting:

@@ -18,7 +18,7 @@ from ottla.broker.internal.log import InternalLog
 from ottla.broker.internal.recovery import Recovery
 from ottla.broker.internal.topic import InternalTopic
 from ottla.broker.rounds import PAUSE_MS_MIN
-from ottla.broker.transactions.markers import MAY_BE_WRITABLE, MarkerWriter
+from ottla.broker.transactions.markers import MAY_BE_WRITABLE, Groups, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.background import Background
-    from ottla.broker.groups.coordination import GroupCoordination
     from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.effects import Writer
     from ottla.coordinator.runtime.records import Record
@@ -113,7 +112,7 @@ class TransactionCoordination:
         tasks: TaskGroup,
         background: Background,
         pace: Pace,
-        groups: GroupCoordination,
+        groups: Groups,
     ) -> None:
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
         transaction_log = TransactionLog(cluster, TRANSACTION_TOPIC)

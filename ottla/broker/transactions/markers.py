@@ -17,9 +17,11 @@ Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandle
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.partition_access import find_partition
 from ottla.cluster.topic import NO_LEADER
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     from ottla.log.partition import Partition
     from ottla.purgatory import Timer
 
+#: Who has the groups' logs. Asked with the first marker for one of them: a broker whose producers are in no group loads
+#: nothing of groups, as much code again as transactions have.
+Groups: TypeAlias = "Callable[[], GroupCoordination]"
+
 #: When what could not be written perhaps can be.
 MAY_BE_WRITABLE: Final = (Kind.LEADERS_MOVED, Kind.PARTITIONS_IN_SYNC, Kind.SETTINGS_CHANGED)
 #: From one try to the next it is twice as long: much time may be made to pass at once.
@@ -60,7 +66,7 @@ _DONE: Final = frozenset((ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
 
 def write_marker(
-    cluster: Cluster, groups: GroupCoordination, node_id: int, place: TopicPartition, ended: EndedTransaction
+    cluster: Cluster, groups: Groups, node_id: int, place: TopicPartition, ended: EndedTransaction
 ) -> ErrorCode:
     """Write a marker to a partition at this node, and say why not."""
     topic = cluster.topics.get(place[0])
@@ -74,25 +80,24 @@ def write_marker(
 
 
 def _append(
-    cluster: Cluster, groups: GroupCoordination, log: Partition, placement: Placement, ended: EndedTransaction
+    cluster: Cluster, groups: Groups, log: Partition, placement: Placement, ended: EndedTransaction
 ) -> ErrorCode:
     if placement.has_too_few_in_sync(log.config.min_insync_replicas):
         return ErrorCode.NOT_ENOUGH_REPLICAS
     if log.topic == GROUP_TOPIC:
-        return groups.end_transaction(log, placement.leader_id, ended)
+        return groups().end_transaction(log, placement.leader_id, ended)
     return log.append_ended(ended, cluster.wall_ms()).error
 
 
 def _in_order(places: Iterable[TopicPartition]) -> Iterator[TopicPartition | None]:
     """The places, by topic and number; None, now and then, while they are put in order."""
-    indexes_of: dict[str, list[int]] = {}
-    for number, (topic, index) in enumerate(list(places)):
-        indexes_of.setdefault(topic, []).append(index)
+    of_topic: dict[str, list[TopicPartition]] = {}
+    for number, place in enumerate(list(places)):
+        of_topic.setdefault(place[0], []).append(place)
         if number % _AT_ONCE == 0:
             yield None
-    for topic in sorted(indexes_of):
-        for index in sorted(indexes_of[topic]):
-            yield topic, index
+    for topic in sorted(of_topic):
+        yield from sorted(of_topic[topic], key=itemgetter(1))
 
 
 @dataclass(slots=True, eq=False)
@@ -116,13 +121,13 @@ class MarkerWriter:
         cluster: Cluster,
         timer: Timer,
         background: Background,
-        groups: GroupCoordination,
+        groups: Groups,
         coordinators: Mapping[int, TransactionCoordinator],
     ) -> None:
         self._cluster = cluster
         self._timer = timer
         self._background = background
-        self._groups = groups
+        self._ask_groups = groups
         self._coordinators = coordinators
         #: Those that are not through, by transactional id.
         self._unfinished: dict[str, _Asked] = {}
@@ -132,8 +137,14 @@ class MarkerWriter:
         self._changes = 0
         #: Whether those that wait are to be tried again, and whether a job in the background does.
         self._is_round_due = self._is_round_under_way = False
-        groups.on_partition_read(self._something_changed)
         cluster.events.read(lambda _event: self._something_changed(), [*MAY_BE_WRITABLE, Kind.TOPIC_DELETED])
+
+    @cached_property
+    def _groups(self) -> GroupCoordination:
+        """Who has the groups' logs; from then on a marker that waits for a group is tried again when it was read."""
+        groups = self._ask_groups()
+        groups.on_partition_read(self._something_changed)
+        return groups
 
     def close(self) -> None:
         """Write nothing any more."""
@@ -210,7 +221,7 @@ class MarkerWriter:
         placement = topic.placements[log.index]
         if placement.leader_id == NO_LEADER or placement.leader_id in cluster.silent_node_ids:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return _append(cluster, self._groups, log, placement, ended)
+        return _append(cluster, lambda: self._groups, log, placement, ended)
 
     def _tell(self, asked: _Asked, written: Collection[TopicPartition]) -> None:
         markers = asked.markers
@@ -219,9 +230,10 @@ class MarkerWriter:
         else:
             self._drop(asked)
         if written:
-            event = MarkersWritten(
-                markers.transactional_id, markers.producer_id, markers.producer_epoch, frozenset(written)
-            )
+            # Where it is all of them it is the very set that was asked for: there may be 90,000, and to compare as many
+            # with others takes 30 ms.
+            places = markers.partitions if len(written) == len(markers.partitions) else frozenset(written)
+            event = MarkersWritten(markers.transactional_id, markers.producer_id, markers.producer_epoch, places)
             self._coordinators[asked.node_id].markers_written(asked.key, event)
 
     def _something_changed(self) -> None:

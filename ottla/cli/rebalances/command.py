@@ -21,24 +21,30 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "rebalances",
         help="why, how often and how long groups rebalanced",
-        description="Read what `ottla serve --journal FILE` wrote, and tell why, how often and how long groups "
-        "rebalanced, and for how long partitions may have had no reader. Times are milliseconds. UNSTABLE MS counts "
-        "rebalances; UNREAD MS also the time before, in which a member was silent that was then given up.",
+        description="Read journals of `ottla serve --journal FILE`. Show why, how often and how long groups "
+        "rebalanced, and for how long partitions may have had no reader. Times are milliseconds. UNSTABLE MS is the "
+        "time of rebalances. UNREAD MS adds the silence of members that the broker then removed.",
         allow_abbrev=False,
     )
     parser.add_argument(
         "journals",
         metavar="FILE",
         nargs="+",
-        help="a journal, also a .gz or a folder of them; - is stdin. Several are merged by time",
+        help="a journal, a .gz, or a folder of journals; - is stdin. Several are merged by time",
     )
-    parser.add_argument("--group", metavar="GROUP", action="append", default=[], help="only this one; may be repeated")
     parser.add_argument(
-        "--top", metavar="N", type=int, default=_TOP, help=f"how many groups, members and rebalances (default: {_TOP})"
+        "--group", metavar="GROUP", action="append", default=[], help="only this group; may be repeated"
+    )
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=int,
+        default=_TOP,
+        help=f"the number of groups, members and rebalances to show (default: {_TOP})",
     )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="one JSON object")
-    shown.add_argument("--html", metavar="PAGE", type=Path, help="a page to look at, with a timeline")
+    shown.add_argument("--json", action="store_true", help="print one JSON object")
+    shown.add_argument("--html", metavar="PAGE", type=Path, help="write a page with a timeline")
     parser.set_defaults(run=run)
 
 

@@ -7,9 +7,10 @@ the parsers hold, so it is the same everywhere.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
+from ottla import markdown
 from ottla.cli import make_parser
 
 _HEAD: Final = """\
@@ -17,11 +18,11 @@ _HEAD: Final = """\
 
 # Command line
 
-`ottla COMMAND --help` says the same in a terminal.
+`ottla COMMAND --help` shows the same in a terminal.
 
 - Answers go to stdout, as a table, or as JSON with `--json`. Everything else goes to stderr.
-- The exit code is 0 if all went well. It is 1 if the machine refused: a busy port, or nobody answers. It is 2 if what
-  was written can't be used. One line on stderr says what to do.
+- The exit code is 0 for success, 1 for a failure of the machine or the network (a busy port, no answer), and 2 for a
+  command line that can't be used. One line on stderr says what to do.
 - `topics`, `groups`, `transactions` and `pipeline` work with any Kafka. `nodes`, `fault`, `wait`, `reset` and `events`
   talk to the [control API](control.md) of a running Ottla.
 
@@ -36,7 +37,7 @@ def commands_page() -> str:
     parser = make_parser()
     rows = [(f"[`{command.prog}`](#{_anchor(command.prog)})", told) for command, told in _commands_of(parser)]
     sections = [_section(command, told, depth=2) for command, told in _commands_of(parser)]
-    return _HEAD + "\n\n".join([_table(("Command", "What it does"), rows), *sections]) + "\n"
+    return _HEAD + "\n\n".join([markdown.table(("Command", "What it does"), rows).rstrip(), *sections]) + "\n"
 
 
 def _section(parser: argparse.ArgumentParser, told: str, depth: int) -> str:
@@ -45,7 +46,7 @@ def _section(parser: argparse.ArgumentParser, told: str, depth: int) -> str:
     if parser.prog == _PIPELINE:
         return "\n\n".join([*parts, _PIPELINE_HELP])
     if rows := list(_arguments(parser)):
-        parts.append(_table(("Argument", "What it is for"), rows))
+        parts.append(markdown.table(("Argument", "What it is for"), rows).rstrip())
     return "\n\n".join([*parts, *(_section(action, said, depth + 1) for action, said in _commands_of(parser))])
 
 
@@ -84,10 +85,3 @@ def _sentence(text: str) -> str:
 def _anchor(title: str) -> str:
     """As GitHub makes them."""
     return title.replace(" ", "-")
-
-
-def _table(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
-
-    return "\n".join([line(headers), line("---" for _ in headers), *map(line, rows)])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ottla import testing
+from ottla.testing.async_broker import AsyncBroker, AsyncBrokerNode
 from ottla.testing.async_kafka import AsyncKafka
 from ottla.testing.barriers import HeldRequest, Hold
 from ottla.testing.broker import Broker, BrokerNode
@@ -22,9 +23,9 @@ _HEAD: Final = """\
 
 # `ottla.testing`, name by name
 
-[testing.md](testing.md) shows by task how these are used. The pytest fixtures `kafka`, `ottla_broker` and
+[testing.md](testing.md) shows how to use these, task by task. The pytest fixtures `kafka`, `ottla_broker` and
 `kafka_session` are a [`Broker`](#broker); `async_kafka` is an [`AsyncKafka`](#asynckafka). The marker `kafka` takes
-what `Broker` takes.
+the arguments of `Broker`.
 
 """
 #: What a name is reached by, in the order of the page.
@@ -39,6 +40,8 @@ _CLASSES: Final[tuple[tuple[type, str], ...]] = (
     (Hold, '`kafka.hold("SyncGroup", group="kitchen")`; [faults.md](faults.md#barriers) tells how it is used'),
     (HeldRequest, "what `hold.wait()` returns"),
     (AsyncKafka, "the fixture `async_kafka`"),
+    (AsyncBroker, "`kafka.aio`"),
+    (AsyncBrokerNode, "`kafka.aio.node(1)`"),
     (KafkaTestCase, "`from ottla.testing import KafkaTestCase`"),
 )
 

@@ -53,22 +53,22 @@ def _action(actions: Any, name: str, help_: str, run: Callable[[argparse.Namespa
 
 def _add_list(actions: Any) -> None:
     option = _action(actions, "list", "every transactional id, its coordinator, its state", _run_list)
-    option("--state", action="append", default=[], help="of this state alone, such as Ongoing; may be given again")
-    option("--producer-id", action="append", type=int, default=[], metavar="ID", help="of this producer; likewise")
+    option("--state", action="append", default=[], help="only this state, such as Ongoing; may be repeated")
+    option(
+        "--producer-id", action="append", type=int, default=[], metavar="ID", help="only this producer; may be repeated"
+    )
     option(
         "--duration-filter", type=int, default=-1, metavar="MS",
         help="open for more than this many milliseconds; an id without an open transaction counts as open since 1970",
     )  # fmt: skip
     option(
         "--transactional-id-pattern", metavar="PATTERN",
-        help="ids that fit this regular expression as a whole, in RE2's syntax (Kafka 4.1 and later)",
+        help="ids that match this regular expression as a whole, in RE2's syntax (Kafka 4.1 and later)",
     )  # fmt: skip
 
 
 def _add_describe(actions: Any) -> None:
-    option = _action(
-        actions, "describe", "transactional ids: state, timeout, since when, which partitions", _run_describe
-    )
+    option = _action(actions, "describe", "transactional ids: state, timeout, start, partitions", _run_describe)
     option("ids", nargs="+", metavar="TRANSACTIONAL_ID")
 
 
@@ -86,13 +86,13 @@ def _add_producers(actions: Any) -> None:
 
 def _add_hanging(actions: Any) -> None:
     about = (
-        "Transactions that are open in a partition for longer than allowed, and that no coordinator knows. "
+        "Find transactions that are open in a partition for too long, and unknown to every coordinator. "
         "`ottla transactions abort` ends them."
     )
-    option = _action(actions, "find-hanging", "transactions that nobody will end", _run_hanging, about)
-    option("--topic", metavar="NAME", help="in this topic alone")
-    option("--partition", type=int, metavar="NUMBER", help="in this partition of it alone")
-    option("--broker-id", type=int, metavar="ID", help="in the replicas of this broker (default: at all leaders)")
+    option = _action(actions, "find-hanging", "transactions that will never end", _run_hanging, about)
+    option("--topic", metavar="NAME", help="only this topic")
+    option("--partition", type=int, metavar="NUMBER", help="only this partition of --topic")
+    option("--broker-id", type=int, metavar="ID", help="only the replicas of this broker (default: all leaders)")
     option(
         "--max-transaction-timeout", type=int, default=_TIMEOUT_MINUTES_DEFAULT, metavar="MINUTES",
         help=f"transaction.max.timeout.ms of the brokers, in minutes (default: {_TIMEOUT_MINUTES_DEFAULT})",
@@ -101,15 +101,15 @@ def _add_hanging(actions: Any) -> None:
 
 def _add_abort(actions: Any) -> None:
     about = (
-        "Write an abort marker into a partition, as a coordinator would. The transaction is named by where it starts, "
-        "or, for a Kafka older than 3.0, by its producer. Only for one that hangs."
+        "Write an abort marker into a partition, as a coordinator would. Give the transaction's start offset or, for "
+        "a Kafka older than 3.0, its producer. Use it only for a hanging transaction."
     )
     option = _action(actions, "abort", "end a transaction that hangs in a partition", _run_abort, about)
     _add_place(option, is_required=True)
-    option("--start-offset", type=int, metavar="OFFSET", help="where it starts, as find-hanging shows it")
+    option("--start-offset", type=int, metavar="OFFSET", help="where the transaction starts, as shown by find-hanging")
     option("--producer-id", type=int, metavar="ID")
     option("--producer-epoch", type=int, metavar="EPOCH")
-    option("--coordinator-epoch", type=int, metavar="EPOCH", help="-1 is taken for 0")
+    option("--coordinator-epoch", type=int, metavar="EPOCH", help="-1 means 0")
 
 
 def _add_terminate(actions: Any) -> None:

@@ -119,9 +119,9 @@ class JoinStep(Enum):
     """What a JoinGroup that isn't refused does."""
 
     HAND_OUT_ID = "MEMBER_ID_REQUIRED with a new member id, which is then pending"
-    ADD = "parked; a new member, and so a rebalance"
-    REPLACE = "the member's id is replaced by a new one; parked, or answered once that is written"
-    UPDATE = "parked; the member has the request's protocols and timeouts, and there is a rebalance"
+    ADD = "parked; the new member starts a rebalance"
+    REPLACE = "the member gets a new id; parked, or answered when the new id is written"
+    UPDATE = "parked; the member gets the request's protocols and timeouts, and a rebalance starts"
     REPEAT = "the current generation, at once"
 
 
@@ -181,7 +181,7 @@ class SyncStep(Enum):
     """What a SyncGroup that isn't refused does."""
 
     PARK = "parked until the leader's assignment is written"
-    ASSIGN = "parked; its assignment is written, and answers everybody"
+    ASSIGN = "parked; its assignment is written, then all members are answered"
     ANSWER = "the member's assignment, at once"
 
 

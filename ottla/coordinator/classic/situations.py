@@ -32,7 +32,7 @@ class MemberSituation(Enum):
 
     UNKNOWN_INSTANCE = "a group instance id that no member has"
     FENCED_INSTANCE = "a group instance id that belongs to another member id"
-    UNKNOWN_MEMBER = "a member id the group does not know, or has handed out only"
+    UNKNOWN_MEMBER = "an unknown or pending member id"
     OTHER_GENERATION = "a member, in another generation"
     CURRENT = "a member, in the group's generation"
 
@@ -64,21 +64,21 @@ def situate(group: Group, member_id: str, group_instance_id: str | None, generat
 class JoinSituation(Enum):
     """Who joins. The first that fits counts."""
 
-    GROUP_FULL = "the group has group.max.size members and this is none of them"
-    OTHER_PROTOCOLS = "no protocol in common with the group, or another protocol type, or none at all"
+    GROUP_FULL = "not a member, and the group already has group.max.size members"
+    OTHER_PROTOCOLS = "no protocols, another protocol type, or no protocol in common with the group"
     NEW_MEMBER = "no member id, v4+"
     NEW_MEMBER_BEFORE_V4 = "no member id, v0–v3"
-    NEW_STATIC_MEMBER = "no member id, and a group instance id that is new"
+    NEW_STATIC_MEMBER = "no member id, and a new group instance id"
     RETURNING_STATIC_MEMBER = "no member id, and a group instance id that a member has"
-    PENDING_MEMBER = "a member id that was handed out"
-    PENDING_STATIC_MEMBER = "a member id that was handed out, with a group instance id"
+    PENDING_MEMBER = "a pending member id"
+    PENDING_STATIC_MEMBER = "a pending member id, with a group instance id"
     UNKNOWN_INSTANCE = MemberSituation.UNKNOWN_INSTANCE.value
     FENCED_INSTANCE = MemberSituation.FENCED_INSTANCE.value
-    UNKNOWN_MEMBER = "a member id the group does not know"
-    LEADER_UNCHANGED = "the leader, with the protocols it has"
-    LEADER_CHANGED = "the leader, with other protocols"
-    FOLLOWER_UNCHANGED = "a follower, with the protocols it has"
-    FOLLOWER_CHANGED = "a follower, with other protocols"
+    UNKNOWN_MEMBER = "an unknown member id"
+    LEADER_UNCHANGED = "the leader, with unchanged protocols"
+    LEADER_CHANGED = "the leader, with changed protocols"
+    FOLLOWER_UNCHANGED = "a follower, with unchanged protocols"
+    FOLLOWER_CHANGED = "a follower, with changed protocols"
 
     __hash__ = object.__hash__
 
@@ -139,7 +139,7 @@ class SyncSituation(Enum):
     FENCED_INSTANCE = MemberSituation.FENCED_INSTANCE.value
     UNKNOWN_MEMBER = MemberSituation.UNKNOWN_MEMBER.value
     OTHER_GENERATION = MemberSituation.OTHER_GENERATION.value
-    OTHER_PROTOCOL = "a member that names another protocol or protocol type than the group's"
+    OTHER_PROTOCOL = "a member, with a protocol or protocol type that is not the group's"
     LEADER = "the leader"
     FOLLOWER = "a follower"
 
@@ -176,11 +176,11 @@ class LeaveSituation(Enum):
     """Whom a LeaveGroup wants to see gone; it can name several."""
 
     INSTANCE = "no member id, and a group instance id that a member has"
-    NOBODY = "no member id, and no group instance id, or one that no member has"
-    PENDING_MEMBER = "a member id that was handed out"
+    NOBODY = "no member id, and no group instance id or an unknown one"
+    PENDING_MEMBER = "a pending member id"
     UNKNOWN_INSTANCE = "a member id with " + MemberSituation.UNKNOWN_INSTANCE.value
     FENCED_INSTANCE = "a member id with " + MemberSituation.FENCED_INSTANCE.value
-    UNKNOWN_MEMBER = "a member id the group does not know"
+    UNKNOWN_MEMBER = "an unknown member id"
     MEMBER = "a member"
 
     __hash__ = object.__hash__
@@ -210,7 +210,7 @@ _LEAVERS: Final[Mapping[MemberSituation, LeaveSituation]] = {
 class CommitSituation(Enum):
     """Who commits offsets."""
 
-    WITHOUT_GENERATION = "generation < 0, and the group is Empty or the request names no member"
+    WITHOUT_GENERATION = "generation < 0, and the group is Empty or the request has no member"
     UNKNOWN_INSTANCE = MemberSituation.UNKNOWN_INSTANCE.value
     FENCED_INSTANCE = MemberSituation.FENCED_INSTANCE.value
     UNKNOWN_MEMBER = MemberSituation.UNKNOWN_MEMBER.value
@@ -255,8 +255,8 @@ def situate_offset_delete(group: Group) -> GroupKind:
 class ExpirySituation(Enum):
     """Whose offsets may expire."""
 
-    SIMPLE = "no protocol type: nobody ever joined"
-    CONSUMERS = 'protocol type "consumer", subscribed topics known; of topics nobody subscribes to'
+    SIMPLE = "no protocol type (no member ever joined)"
+    CONSUMERS = 'protocol type "consumer", subscribed topics known; for topics without a subscriber'
     OTHERS = "another protocol type, or subscribed topics unknown"
 
     __hash__ = object.__hash__

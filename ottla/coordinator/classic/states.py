@@ -2,8 +2,8 @@
 
                       ┌──────────── PreparingRebalance ◀───────────┐
                       │   ▲               │       ▲                │
-       all have left  │   │ a member      │ all   │ a member       │ a member comes, leaves,
-                      ▼   │ joins         ▼ are in│ comes, leaves  │ is silent, changed
+       all have left  │   │ a member      │ all   │ a member       │ a member joins, leaves
+                      ▼   │ joins         ▼ joined│ joins, leaves  │ or changes
                      Empty          CompletingRebalance ───────▶ Stable
                                                     the leader's assignment is written
 
@@ -44,20 +44,20 @@ _DEAD = GroupState.DEAD
 TRANSITIONS: Final[Mapping[GroupState, Mapping[GroupState, str]]] = {
     _EMPTY: {
         _PREPARING: "a member joins",
-        _DEAD: "DeleteGroups, nothing left to keep, or unloaded",
+        _DEAD: "DeleteGroups, no offsets left, or unloaded",
     },
     _PREPARING: {
-        _COMPLETING: "all have joined, or the time is up",
-        _EMPTY: "nobody is left",
+        _COMPLETING: "all members have joined, or the time is over",
+        _EMPTY: "the last member has left",
         _DEAD: "unloaded",
     },
     _COMPLETING: {
         _STABLE: "the leader's assignment is written",
-        _PREPARING: "a member comes, goes or changes, or the write fails",
+        _PREPARING: "a member joins, leaves or changes, or the write fails",
         _DEAD: "unloaded",
     },
     _STABLE: {
-        _PREPARING: "a member comes, goes or changes, or the leader rejoins",
+        _PREPARING: "a member joins, leaves or changes, or the leader rejoins",
         _DEAD: "unloaded",
     },
     _DEAD: {

@@ -48,9 +48,9 @@ class Outside(Enum):
     EMPTY_GROUP_ID = 'the group id is ""'
     BAD_SESSION_TIMEOUT = "the session timeout is out of bounds"
     NOT_COORDINATOR = "another node coordinates the group"
-    LOADING = "the group's partition of the log is being read"
+    LOADING = "the coordinator is loading the group's partition"
     ABSENT = "the group does not exist"
-    FAILED = "the group met a bug of ours at this request"
+    FAILED = "the request raised an exception in the group (a bug)"
 
     __hash__ = object.__hash__
 

@@ -148,6 +148,11 @@ class Owner(Generic[M]):
         """Whether it does nothing before somebody else does something: it has nothing to do, or may not."""
         return self._held is not None or (not self.inbox and self._worker is None)
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether what it is given to `take` is done before that returns: it has nothing to do, and sleeps."""
+        return self._waiter is not None and not self._takes_long and not self.inbox
+
     def post(self, item: Any) -> None:
         """Put something into the inbox, and wake the task."""
         self.inbox.append(item)

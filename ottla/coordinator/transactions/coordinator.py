@@ -113,6 +113,16 @@ class TransactionCoordinator:
         else:
             event.token.answer(refusal(event, Outside.NOT_COORDINATOR))
 
+    def at_rest(self, transactional_id: str) -> Transaction | None:
+        """What is kept of this id, if a request about few partitions would be answered before `submit` returns."""
+        if not transactional_id:
+            return None
+        owner = self.runtime.owners.get(machine_key(self.partition_of(transactional_id)))
+        if owner is None or not owner.is_at_rest:
+            return None
+        transaction = owner.machine.by_id.get(transactional_id)
+        return None if transaction is None or len(transaction.partitions) > PARTITIONS_FEW else transaction
+
     def is_asking(self, key: str, asked: WriteMarkers) -> bool:
         """Whether the machine of this key still is the one that wants these markers."""
         owner = self.runtime.owner_of(key)

@@ -50,9 +50,9 @@ class InitStep(Enum):
     """What an InitProducerId that isn't refused does."""
 
     RAISE_EPOCH = "the next epoch"
-    CHANGE_PRODUCER_ID = "another producer id, epoch 0"
-    REPEAT = "the stored epoch once more"
-    FENCE = "CONCURRENT_TRANSACTIONS; the transaction is aborted, and who began it is fenced"
+    CHANGE_PRODUCER_ID = "a new producer id, epoch 0"
+    REPEAT = "the stored epoch again"
+    FENCE = "CONCURRENT_TRANSACTIONS; the transaction is aborted, and its producer is fenced"
 
 
 _BEGINNERS: Final[Mapping[InitSituation, ErrorCode | InitStep]] = {
@@ -83,7 +83,7 @@ INIT_PRODUCER_ID: Final[Table[InitSituation, ErrorCode | InitStep]] = {
 class AddStep(Enum):
     """What adding partitions does where it isn't refused."""
 
-    BEGIN = "NONE; a transaction of these begins"
+    BEGIN = "NONE; a transaction with these partitions begins"
     ADD = "NONE; they are added"
 
 
@@ -108,7 +108,7 @@ ADD_PARTITIONS: Final[Table[ProducerSituation, ErrorCode | AddStep]] = {
 class VerifyStep(Enum):
     """What asking for partitions comes to where it isn't refused."""
 
-    EACH = "NONE for those that are there, TRANSACTION_ABORTABLE for the others"
+    EACH = "NONE for partitions in the transaction, TRANSACTION_ABORTABLE for the others"
 
 
 _KNOWN: Final[Mapping[ProducerSituation, ErrorCode | VerifyStep]] = {
@@ -140,9 +140,9 @@ VERIFY_PARTITIONS: Final[Table[ProducerSituation, ErrorCode | VerifyStep]] = {
 class EndStep(Enum):
     """What an EndTxn that isn't refused does."""
 
-    COMMIT = "NONE; it is decided, and markers that say commit are written"
-    ABORT = "NONE; it is decided, and markers that say abort are written"
-    ABORT_NOTHING = "NONE; the epoch rises"
+    COMMIT = "NONE; the commit is decided, and its markers are written"
+    ABORT = "NONE; the abort is decided, and its markers are written"
+    ABORT_NOTHING = "NONE; the epoch rises by one"
     REPEAT = "NONE, with the stored producer id and epoch"
 
 

@@ -32,8 +32,8 @@ class Outside(Enum):
 
     EMPTY_ID = 'the transactional id is ""'
     NOT_COORDINATOR = "another node coordinates the transactional id"
-    LOADING = "its partition of the log is being read"
-    FAILED = "the coordinator met a bug of ours at this request"
+    LOADING = "the coordinator is loading the id's partition"
+    FAILED = "the request raised an exception in the coordinator (a bug)"
 
     __hash__ = object.__hash__
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class InitSituation(Enum):
     """Who begins."""
 
-    STRANGER = "a producer id that is not the stored one, nor the one before with its last epoch"
+    STRANGER = "a producer id that is neither the stored one nor, with its last epoch, the previous one"
     NEW = "no producer id and epoch"
-    NEW_EXHAUSTED = "no producer id and epoch, and the stored epoch is the last one"
+    NEW_EXHAUSTED = "no producer id and epoch; the stored epoch is the last one"
     CURRENT = "the stored producer, in its epoch"
-    CURRENT_EXHAUSTED = "the stored producer, in its epoch, which is the last one"
-    RETRY = "the stored producer, in the epoch before: it has not heard the answer"
+    CURRENT_EXHAUSTED = "the stored producer, in its epoch; this epoch is the last one"
+    RETRY = "the stored producer, in the previous epoch (it missed the answer)"
     OTHER_EPOCH = "the stored producer, in any other epoch"
-    OTHER_EPOCH_EXHAUSTED = "the stored producer, in another epoch, and the stored one is the last one"
+    OTHER_EPOCH_EXHAUSTED = "the stored producer, in another epoch; the stored epoch is the last one"
 
     __hash__ = object.__hash__
 
@@ -57,8 +57,8 @@ class ProducerSituation(Enum):
 
     OTHER_PRODUCER = "another producer id"
     OTHER_EPOCH = "the stored producer, in another epoch"
-    ALL_PRESENT = "the stored producer, and all its partitions are there"
-    CURRENT = "the stored producer, with partitions that are not there"
+    ALL_PRESENT = "the stored producer; all its partitions are in the transaction"
+    CURRENT = "the stored producer; some partitions are not in the transaction"
 
     __hash__ = object.__hash__
 
@@ -105,8 +105,8 @@ class BumpingEndSituation(Enum):
     OTHER_EPOCH = EndSituation.OTHER_EPOCH.value
     COMMIT = EndSituation.COMMIT.value
     ABORT = EndSituation.ABORT.value
-    COMMIT_AGAIN = "the stored producer commits in the epoch before: it has not heard the answer"
-    ABORT_AGAIN = "the stored producer aborts in the epoch before"
+    COMMIT_AGAIN = "the stored producer commits in the previous epoch (it missed the answer)"
+    ABORT_AGAIN = "the stored producer aborts in the previous epoch (it missed the answer)"
 
     __hash__ = object.__hash__
 

@@ -61,7 +61,7 @@ COMPLETED: Final[Mapping[TransactionState, TransactionState]] = {
 
 _BEGINS: Final = "partitions are added"
 _INITIALIZES: Final = "InitProducerId"
-_ABORTS_NOTHING: Final = "EndTxn v5 aborts, though nothing was begun"
+_ABORTS_NOTHING: Final = "EndTxn v5 aborts, with no open transaction"
 
 #: Where an id can go from each state, and when. Kafka: TransactionState.validPreviousStates.
 TRANSITIONS: Final[Mapping[TransactionState, Mapping[TransactionState, str]]] = {
@@ -69,7 +69,7 @@ TRANSITIONS: Final[Mapping[TransactionState, Mapping[TransactionState, str]]] = 
     _ONGOING: {
         _ONGOING: _BEGINS,
         _PREPARE_COMMIT: "EndTxn commits",
-        _PREPARE_ABORT: "EndTxn aborts, the time is up, or InitProducerId",
+        _PREPARE_ABORT: "EndTxn aborts, the timeout is over, or InitProducerId",
     },
     _PREPARE_COMMIT: {_COMPLETE_COMMIT: "all markers are written"},
     _PREPARE_ABORT: {_COMPLETE_ABORT: "all markers are written"},

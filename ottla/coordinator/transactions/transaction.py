@@ -168,7 +168,7 @@ class Transaction:
             self.next_producer_id,
             self.start_ms,
             self.client_version,
-            NO_PARTITIONS if self.partitions <= partitions else self.partitions - partitions,
+            NO_PARTITIONS if self.partitions is partitions else (self.partitions - partitions) or NO_PARTITIONS,
         )
 
     @property

@@ -7,73 +7,79 @@ from typing import Final
 from ottla.events.kinds.row import Row
 
 BROKER_STOP_REQUESTED: Final = Row(
-    "broker.stop.requested", "info", ("signal",), "A signal came; the orderly end begins."
+    "broker.stop.requested", "info", ("signal",), "A signal was received; the broker starts to shut down in order."
 )
-BROKER_STOPPED: Final = Row("broker.stopped", "info", (), "Everything is answered, written and closed.")
-CLOCK_STOPPED: Final = Row("clock.stopped", "warning", ("reason",), "The clock is virtual and nothing can move it.")
+BROKER_STOPPED: Final = Row(
+    "broker.stopped", "info", (), "The broker has answered all requests, written all data and closed its sockets."
+)
+CLOCK_STOPPED: Final = Row("clock.stopped", "warning", ("reason",), "The clock is virtual, and nothing can move it.")
 SETTING_IGNORED: Final = Row(
-    "setting.ignored", "warning", ("setting", "reason"), "A setting was given that nobody knows."
+    "setting.ignored", "warning", ("setting", "reason"), "A setting with an unknown name was given."
 )
 SETTING_STORED: Final = Row(
-    "setting.stored", "info", ("setting", "reason"), "A setting of Kafka's was given that has no effect."
+    "setting.stored", "info", ("setting", "reason"), "A setting of Kafka was given that has no effect here."
 )
 JOURNAL_ABANDONED: Final = Row(
-    "journal.abandoned", "error", ("path", "reason"), "The journal can't be written; it ends here."
+    "journal.abandoned", "error", ("path", "reason"), "The journal can't be written; the broker stops writing it."
 )
 TASK_FAILED: Final = Row(
-    "task.failed", "error", ("task", "reason"), "A task met a bug of ours, with its traceback; others go on."
+    "task.failed",
+    "error",
+    ("task", "reason"),
+    "A task raised an exception (a bug), with its traceback; other tasks go on.",
 )
-JOB_FAILED: Final = Row("job.failed", "error", ("job", "reason"), "The same of a job in the background.")
+JOB_FAILED: Final = Row(
+    "job.failed", "error", ("job", "reason"), "A job in the background raised an exception (a bug)."
+)
 TIMER_FAILED: Final = Row(
     "timer.failed",
     "error",
     ("timer", "reason"),
-    "The same of what a timer called, or of who waited for something. Said once for a reason.",
+    "The callback of a timer or of a waiting request raised an exception (a bug). Logged once for each reason.",
 )
 CLOSE_FAILED: Final = Row(
     "close.failed",
     "error",
     ("service", "reason"),
-    "The same of a part that was to end with the broker; the other parts end.",
+    "A part of the broker raised an exception (a bug) while the broker was closing; the other parts are closed.",
 )
 ROUND_FAILED: Final = Row(
     "round.failed",
     "error",
     ("work", "reason"),
-    "The same of a round of what is done again and again; the pauses become longer. Said once for a reason.",
+    "A round of periodic work raised an exception (a bug); the pauses between rounds become longer. Logged once for "
+    "each reason.",
 )
-ROUND_RECOVERED: Final = Row("round.recovered", "info", ("work",), "A round that had failed went well.")
+ROUND_RECOVERED: Final = Row(
+    "round.recovered", "info", ("work",), "A round of periodic work succeeded after a failure."
+)
 CONTROL_FAILED: Final = Row(
-    "control.failed", "error", ("method", "path"), "The control API failed at a request; a bug of ours."
+    "control.failed", "error", ("method", "path"), "The control API raised an exception for a request (a bug)."
 )
-LOOP_FAILED: Final = Row("loop.failed", "error", ("reason",), "Something failed that is no request's; a bug of ours.")
-TIME_ADVANCED: Final = Row(
-    "time.advanced", None, ("ms",), "The virtual clock was moved, and all that was due has happened."
-)
+LOOP_FAILED: Final = Row("loop.failed", "error", ("reason",), "Code outside any request raised an exception (a bug).")
+TIME_ADVANCED: Final = Row("time.advanced", None, ("ms",), "The virtual clock was moved, and all due work is done.")
 BROKER_RESET: Final = Row(
     "broker.reset",
     "info",
     (),
-    "Topics, groups and settings are as at the start; what others have been told until then is of the past.",
+    "Topics, groups and settings are as at the start. Earlier events are no longer valid.",
 )
-BROKER_RESTORED: Final = Row(
-    "broker.restored", "info", ("topics",), "Topics and groups are as they were at a snapshot."
-)
+BROKER_RESTORED: Final = Row("broker.restored", "info", ("topics",), "Topics and groups are restored from a snapshot.")
 SEED_PLANTED: Final = Row(
-    "seed.planted", "info", ("path", "entries"), "Topics, records and offsets of a seed are there."
+    "seed.planted", "info", ("path", "entries"), "The topics, records and offsets of a seed were created."
 )
 SEED_SKIPPED: Final = Row(
-    "seed.skipped", "info", ("path", "reason"), "A seed was not planted, for the broker has topics already."
+    "seed.skipped", "info", ("path", "reason"), "A seed was skipped because the broker already has topics."
 )
 SETTINGS_CHANGED: Final = Row(
     "settings.changed",
     None,
     ("layer",),
-    "A setting was changed while the broker runs: the node's or, with an empty `layer`, the cluster's.",
+    "A setting was changed while the broker runs: of the node or, with an empty `layer`, of the cluster.",
 )
 READER_FAILED: Final = Row(
     "reader.failed",
     "error",
     ("kind", "reader", "reason"),
-    "The same of who read an event of this kind; other readers got it.",
+    "A reader of events raised an exception (a bug) on an event of this kind; other readers got the event.",
 )

@@ -6,41 +6,39 @@ from typing import Final
 
 from ottla.events.kinds.row import Row
 
-FAULT_SET: Final = Row(
-    "fault.set", "info", ("fault_id", "fault"), "Somebody asked for a fault, or for something to be held."
-)
+FAULT_SET: Final = Row("fault.set", "info", ("fault_id", "fault"), "A fault or a hold was set.")
 FAULT_HIT: Final = Row(
     "fault.hit",
     "debug",
     ("fault_id", "fault", "api", "client_id", "group_id", "member_id", "topic", "partition"),
-    "It happened: to a request, to an append, or to somebody who connected.",
+    "A fault applied to a request, an append or a new connection.",
 )
 FAULT_REMOVED: Final = Row(
-    "fault.removed", "info", ("fault_id", "fault", "hits"), "It is no more. `hits`: how often it happened."
+    "fault.removed", "info", ("fault_id", "fault", "hits"), "A fault was removed. `hits`: how often it applied."
 )
 REQUEST_HELD: Final = Row(
     "request.held",
     "debug",
     ("fault_id", "number", "api", "client_id", "group_id", "member_id", "at"),
-    "A request waits, or its answer (`at`), until somebody lets it go.",
+    "A request or its answer (`at`) waits until it is let go.",
 )
 REQUEST_LET_GO: Final = Row(
     "request.let_go",
     "debug",
     ("fault_id", "number", "api", "client_id", "how"),
-    "It was let go, refused or lost (`how`).",
+    "A held request was let go, refused or lost (`how`).",
 )
 APPEND_HELD: Final = Row(
     "append.held",
     "debug",
     ("fault_id", "number", "group_id"),
-    "What a group writes is not written until it is let go, and the group does nothing else.",
+    "An append of a group waits until it is let go; the group does nothing else meanwhile.",
 )
 APPEND_LET_GO: Final = Row(
     "append.let_go",
     "debug",
     ("fault_id", "number", "group_id", "how"),
-    "It was let go or refused (`how`).",
+    "A held append was let go or refused (`how`).",
 )
 DEADLINE_HELD: Final = Row(
     "deadline.held",
@@ -52,5 +50,6 @@ DEADLINE_LET_GO: Final = Row(
     "deadline.let_go",
     "debug",
     ("fault_id", "number", "deadline", "group_id", "member_id", "how", "is_void"),
-    "It was let go or lost (`how`). `is_void`: nothing comes of it, for something else has happened meanwhile.",
+    "A held deadline was let go or lost (`how`). `is_void`: the deadline has no effect, because the state has "
+    "changed meanwhile.",
 )

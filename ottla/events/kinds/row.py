@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A kind of events: its name, its level, its keys, and when it is told. For the meaning of these see `Kind`."""
 
     name: str

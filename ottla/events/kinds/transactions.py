@@ -12,67 +12,73 @@ TRANSACTION_PRODUCER_INITIALIZED: Final = Row(
     "transaction.producer.initialized",
     "debug",
     (*_OF_PRODUCER, "client_id"),
-    "A producer has its id and epoch under a transactional id.",
+    "A producer was given its id and epoch under a transactional id.",
 )
 TRANSACTION_PRODUCER_FENCED: Final = Row(
     "transaction.producer.fenced",
     "info",
     (*_OF_PRODUCER, "cause", "client_id"),
-    "A producer with an open transaction may not go on: its time is up, or somebody else has begun under its "
-    "transactional id, whose `client_id` that is.",
+    "A producer with an open transaction was fenced: its timeout is over, or another client has called "
+    "InitProducerId under its transactional id. `client_id` is that client.",
 )
 TRANSACTION_BEGAN: Final = Row(
     "transaction.began",
     "debug",
     (*_OF_PRODUCER, "partitions"),
-    "A transaction has its first partitions.",
+    "A transaction got its first partitions.",
 )
 TRANSACTION_PARTITIONS_ADDED: Final = Row(
     "transaction.partitions.added",
     "debug",
     (*_OF_PRODUCER, "partitions"),
-    "It has so many more.",
+    "`partitions` more partitions were added to a transaction.",
 )
 TRANSACTION_PREPARED: Final = Row(
     "transaction.prepared",
     "debug",
     (*_OF_PRODUCER, "result", "cause", "partitions"),
-    "It is decided: `commit` or `abort`. So many partitions get a marker.",
+    "The end of a transaction is decided: `commit` or `abort`. `partitions` partitions get a marker.",
 )
 TRANSACTION_COMMITTED: Final = Row(
     "transaction.committed",
     "debug",
     (*_OF_PRODUCER, "duration_ms"),
-    "All markers are written.",
+    "All markers of a commit are written.",
 )
 TRANSACTION_ABORTED: Final = Row(
-    "transaction.aborted", "debug", (*_OF_PRODUCER, "duration_ms"), "All markers are written."
+    "transaction.aborted", "debug", (*_OF_PRODUCER, "duration_ms"), "All markers of an abort are written."
 )
 TRANSACTION_ID_EXPIRED: Final = Row(
     "transaction.id.expired",
     "debug",
     _OF_PRODUCER,
-    "A transactional id was not used for too long and is forgotten.",
+    "A transactional id was not used for too long and was removed.",
 )
 TRANSACTION_WRITE_FAILED: Final = Row(
     "transaction.write.failed",
     "error",
     (*_OF_PRODUCER, "error"),
-    "__transaction_state took no record. Said once for a reason, until it has not happened for a minute.",
+    "A record could not be written to __transaction_state. Logged once for each reason, and again after a minute "
+    "without it.",
 )
 TRANSACTIONS_FAILED: Final = Row(
     "transactions.failed",
     "error",
     ("partition", "reason"),
-    "The transactional ids of a partition of __transaction_state met a bug of ours, with its traceback. They are "
-    "read anew from their log. Said once for a reason within an hour.",
+    "The coordinator of a partition of __transaction_state raised an exception (a bug), with its traceback. Its "
+    "transactional ids are read again from their log. Logged at most once an hour for each reason.",
 )
-TRANSACTIONS_RECOVERED: Final = Row("transactions.recovered", "info", ("partition",), "They are coordinated again.")
+TRANSACTIONS_RECOVERED: Final = Row(
+    "transactions.recovered",
+    "info",
+    ("partition",),
+    "The transactional ids of a partition of __transaction_state are coordinated again.",
+)
 TRANSACTION_LOG_LOADED: Final = Row(
     "transaction_log.loaded",
     "info",
     ("partition", "duration_ms"),
-    "A partition of __transaction_state was read, and its transactional ids are coordinated from now on.",
+    "A partition of __transaction_state was read; this node now coordinates its transactional ids.",
 )
 TRANSACTION_LOG_LOAD_FAILED: Final = Row(
     "transaction_log.load.failed",
@@ -84,5 +90,5 @@ TRANSACTION_LOG_RECORDS_IGNORED: Final = Row(
     "transaction_log.records.ignored",
     "warning",
     ("partition", "record_type", "records"),
-    "A partition of __transaction_state has records of a type that isn't known here.",
+    "A partition of __transaction_state has records of an unknown type.",
 )

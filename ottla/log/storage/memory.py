@@ -116,10 +116,17 @@ class MemorySegment(Segment):
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int, wall_ms: int, head: bytes = b"") -> None:
         """Copy a batch to the end. Raises `StorageError`, and changes nothing, when there is no memory left."""
         size = len(batch)
-        try:
-            self._write(batch, size, head)
-        except (OSError, MemoryError) as error:
-            raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
+        chunk = self._chunks[-1] if self._chunks else None
+        if chunk is None or chunk.used + size > chunk.limit:
+            try:
+                chunk = self._make_room(chunk, size)
+            except (OSError, MemoryError) as error:
+                raise StorageError(f"the machine has no memory for {size} more bytes: {error}") from error
+        start = chunk.used
+        chunk.used = end = start + size
+        chunk.memory[start:end] = batch
+        if head:
+            chunk.memory[start : start + len(head)] = head
         position = self.size_bytes
         if position > self._indexed_after:
             self._indexed.append(len(self._positions))
@@ -128,17 +135,6 @@ class MemorySegment(Segment):
         self._positions.append(position)
         self.count(last_offset, max_timestamp, size, wall_ms)
         self._largest_timestamps.append(self.max_timestamp)
-
-    def _write(self, batch: Buffer, size: int, head: bytes) -> None:
-        chunk = self._chunks[-1] if self._chunks else None
-        if chunk is None or chunk.used + size > chunk.limit:
-            chunk = self._make_room(chunk, size)
-        start = chunk.used
-        end = start + size
-        chunk.memory[start:end] = batch
-        if head:
-            chunk.memory[start : start + len(head)] = head
-        chunk.used = end
 
     def slice(self, position: int, size: int) -> Buffer:
         if size == 0:

@@ -98,7 +98,8 @@ class Segment:
         """Count in a batch of `size` bytes that has come to the end."""
         if self.size_bytes == 0:
             self.first_timestamp = max_timestamp
-        self.max_timestamp = max(self.max_timestamp, max_timestamp)
+        if max_timestamp > self.max_timestamp:  # noqa: PLR1730 (a third of what `max` takes, with each batch)
+            self.max_timestamp = max_timestamp
         self.next_offset = last_offset + 1
         self.size_bytes += size
         self.modified_ms = wall_ms

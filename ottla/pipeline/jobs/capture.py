@@ -58,18 +58,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="URI", required=True, help="a new folder")
     since = parser.add_mutually_exclusive_group()
     since.add_argument(
-        "--from", dest="since", metavar="TIME", help="from this time on: 2026-03-01T09:00, UTC unless it has a zone"
+        "--from", dest="since", metavar="TIME", help="start at this time: 2026-03-01T09:00, UTC unless it has a zone"
     )
-    since.add_argument("--from-offset", metavar="N", type=int, help="from this offset on (default: the first there is)")
+    since.add_argument("--from-offset", metavar="N", type=int, help="start at this offset (default: the first one)")
     until = parser.add_mutually_exclusive_group()
-    until.add_argument("--to", dest="until", metavar="TIME", help="up to this time, and without it")
-    until.add_argument(
-        "--to-offset", metavar="N", type=int, help="up to this offset, and without it (default: the end, as it is now)"
-    )
+    until.add_argument("--to", dest="until", metavar="TIME", help="end before this time")
+    until.add_argument("--to-offset", metavar="N", type=int, help="end before this offset (default: the present end)")
     until.add_argument("--last", metavar="N", type=int, help="the last N offsets of each partition")
     parser.add_argument("--limit", metavar="N", type=int, help="at most the first N records of each partition")
     parser.add_argument(
-        "--sample", metavar="FRACTION", type=float, default=1.0, help="so many of all, 0 to 1 (default: 1)"
+        "--sample",
+        metavar="FRACTION",
+        type=float,
+        default=1.0,
+        help="the fraction of records to take, 0 to 1 (default: 1)",
     )
     parser.add_argument(
         "--sample-by",
@@ -82,18 +84,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="replace what stands there: key, value, headers, headers.NAME, or a field of JSON, "
+        help="replace this text: key, value, headers, headers.NAME, or a field of JSON such as "
         "value.customer.name; may be repeated",
     )
     parser.add_argument(
         "--salt",
         metavar="TEXT",
-        help="what is replaced becomes the same in each capture with the same secret salt (default: a new one)",
+        help="captures with the same secret salt replace equal values by equal ones (default: a new salt)",
     )
     parser.add_argument(
         "--redact",
         metavar="MODULE:FUNCTION",
-        help="a function of your own, from a DataFrame to one of the same columns; it comes last",
+        help="your own function, from a DataFrame to one with the same columns; it runs last",
     )
 
 
@@ -253,10 +255,11 @@ def _same_columns(made: DataFrame, given: DataFrame) -> DataFrame:
 
 JOB: Final[Job[Any]] = Job(
     name="capture",
-    summary="a piece of a topic as a small Parquet file for tests, with private fields replaced",
-    description="A time or offset range of topics as one Parquet file, which `seed` makes a topic of: a sample, with "
-    "fields replaced so that equal ones stay equal. It reads committed records, joins no group and commits nothing.\n"
-    "The closing line counts what was written: records, partitions they were looked for in, bytes of files.",
+    summary="save a piece of a topic as a small Parquet file for tests, with private fields replaced",
+    description="Write a time or offset range of topics, or a sample of it, as one Parquet file. `seed` writes such a "
+    "file into a topic. Private fields can be replaced; equal values stay equal. The job reads committed records. It "
+    "joins no group and commits nothing.\n"
+    "The closing line counts written records, read partitions, and bytes of files.",
     example="capture --bootstrap-server kafka.example:9092 --topic orders --from 2026-03-01T09:00 --limit 1000 "
     "--sample 0.01 --sample-by key --redact-field value.customer.name --output orders.parquet",
     add_options=add_options,

@@ -72,33 +72,32 @@ class Totals:
 def add_options(parser: argparse.ArgumentParser) -> None:
     cluster.add_options(parser)
     parser.add_argument("--topic", metavar="TOPIC", action="append", required=True, help="may be repeated")
-    parser.add_argument("--output", metavar="URI", required=True, help="the folder to write to, or to go on with")
+    parser.add_argument("--output", metavar="URI", required=True, help="the folder to write to, or to continue")
     parser.add_argument(
         "--checkpoint",
         metavar="URI",
-        help=f"a folder for how far it got, on a shared file system (default: {CHECKPOINT_NAME} within --output)",
+        help=f"a folder for the export's position, on a shared file system (default: {CHECKPOINT_NAME} in --output)",
     )
-    parser.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
+    parser.add_argument("--follow", action="store_true", help="continue with new records, until Ctrl-C")
     parser.add_argument(
         "--every",
         metavar="SECONDS",
         type=float,
         default=EVERY_SECONDS_DEFAULT,
-        help="with --follow: how often a batch is written, and so files are "
-        f"(default: {EVERY_SECONDS_DEFAULT:.0f}; 0: always)",
+        help="with --follow: the time between two batches, and so between new files "
+        f"(default: {EVERY_SECONDS_DEFAULT:.0f}; 0: no pause)",
     )
     parser.add_argument(
         "--batch-records",
         metavar="N",
         type=int,
         default=BATCH_RECORDS_DEFAULT,
-        help=f"at most so many in a batch, which is what is done again after a crash "
-        f"(default: {BATCH_RECORDS_DEFAULT})",
+        help=f"the largest batch; after a crash the last batch is repeated (default: {BATCH_RECORDS_DEFAULT})",
     )
     parser.add_argument(
         "--allow-missing",
         action="store_true",
-        help="go on where retention has deleted records before they were exported (default: stop)",
+        help="continue if retention has deleted records before they were exported (default: stop)",
     )
 
 
@@ -254,11 +253,11 @@ def _remove_strays(spark: SparkSession, plan: Plan, began_ms: int) -> int:
 
 JOB: Final[Job[Any]] = Job(
     name="export",
-    summary="topics to Parquet, each record once, to go on with at any time",
-    description="Topics to Parquet, in folders by topic and day (UTC): partition, offset, timestamp, timestampType, "
-    "key, value, headers. Run again with the same --output, it goes on where it ended; killed at any moment, no record "
-    "is lost or there twice. Of transactions, only what was committed.\nThe closing line counts what was read: "
-    "records, partitions, bytes of keys and values.",
+    summary="write topics to Parquet, each record once; can be continued at any time",
+    description="Write topics to Parquet, in folders by topic and day (UTC), with the columns partition, offset, "
+    "timestamp, timestampType, key, value, headers. A further run with the same --output continues where the last one "
+    "ended. If a run is killed, no record is lost or doubled. Only committed transactions are read.\n"
+    "The closing line counts read records, partitions, and bytes of keys and values.",
     example="export --bootstrap-server 127.0.0.1:9092 --topic orders --topic payments --output exported --follow",
     add_options=add_options,
     check=check,

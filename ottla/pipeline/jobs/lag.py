@@ -49,9 +49,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=TOP_DEFAULT,
-        help=f"show the N partitions that are furthest behind (default: {TOP_DEFAULT})",
+        help=f"show the N partitions with the largest lag (default: {TOP_DEFAULT})",
     )
-    parser.add_argument("--output", metavar="URI", help="a new folder for all of them, as Parquet")
+    parser.add_argument("--output", metavar="URI", help="a new folder for all rows, as Parquet")
 
 
 def check(options: argparse.Namespace) -> Plan:
@@ -149,9 +149,9 @@ def _show(items: list[Item], all_offsets: int) -> None:
 
 JOB: Final[Job[Any]] = Job(
     name="lag",
-    summary="how far consumer groups are behind, from __consumer_offsets",
-    description="How far every consumer group is behind in every partition it has committed, and when it did. "
-    "Where a topic is gone, END and LAG are '-'.\nThe closing line counts what was read of __consumer_offsets: "
+    summary="the lag of all consumer groups, from __consumer_offsets",
+    description="Show the lag of every consumer group in every partition with a commit, and the time of the commit. "
+    "For a deleted topic, END and LAG are '-'.\nThe closing line counts what was read from __consumer_offsets: "
     "records, partitions, bytes of keys and values.",
     example="lag --bootstrap-server 127.0.0.1:9092 --top 10 --output lag.parquet",
     add_options=add_options,

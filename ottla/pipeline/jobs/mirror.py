@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="TOPIC",
         action="append",
         default=[],
-        help="only this topic (default: all but internal ones); may be repeated",
+        help="only this topic (default: all except internal ones); may be repeated",
     )
     groups = parser.add_mutually_exclusive_group()
     groups.add_argument(
@@ -74,9 +74,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="GROUP",
         action="append",
         default=[],
-        help="of groups, only this one (default: all that have committed in these topics); may be repeated",
+        help="only this group (default: all with commits in these topics); may be repeated",
     )
-    groups.add_argument("--no-groups", action="store_true", help="only records (default: committed offsets too)")
+    groups.add_argument("--no-groups", action="store_true", help="copy only records (default: committed offsets too)")
 
 
 def check(options: argparse.Namespace) -> Plan:
@@ -327,17 +327,16 @@ def _show(topics: list[Item], groups: Item) -> None:
 
 JOB: Final[Job[Any]] = Job(
     name="mirror",
-    summary="topics and groups to another cluster, to go on with at any time",
-    description="Topics and what groups have committed in them, from one cluster to another: the way out of a stand-in "
-    "into a real Kafka, or back. Topics are made at the target with as many partitions; each record goes once, in "
-    "order, to the partition it was in, with key, value, headers and time, and of transactions only what was "
-    f"committed. One header more, {SOURCE_HEADER}, says where it comes from. Run again, it goes on where it ended, "
-    "wherever that was.\n"
-    "Committed offsets become those of the same records at the target. A group that has members there is left as it "
-    "is, and none goes back.\n"
-    "At the end both sides are compared record by record: EQUAL at both; MISSING and GONE were deleted since, by the "
-    "target or the source; FOREIGN are others' at the target. What differs otherwise ends the job with exit code 1.\n"
-    "The closing line counts what was sent: records, the topics' partitions, bytes of keys and values.",
+    summary="copy topics and groups to another cluster; can be continued at any time",
+    description="Copy topics and their committed offsets from one cluster to another, for example from Ottla to a real "
+    "Kafka, or back. Topics are created at the target with the same number of partitions. Each record is sent once, in "
+    "order, to the same partition, with key, value, headers and time. Only committed transactions are read. A new "
+    f"header, {SOURCE_HEADER}, says where a record comes from. A further run continues where the last one ended.\n"
+    "A committed offset becomes the offset of the same record at the target. A group with members at the target is not "
+    "changed, and no committed offset goes back.\n"
+    "At the end both sides are compared record by record. EQUAL: at both sides. MISSING, GONE: deleted since, by the "
+    "target or the source. FOREIGN: from other clients. Any other difference ends the job with exit code 1.\n"
+    "The closing line counts sent records, partitions, and bytes of keys and values.",
     example="mirror --source 127.0.0.1:9092 --target kafka.example.com:9092 --topic orders",
     add_options=add_options,
     check=check,

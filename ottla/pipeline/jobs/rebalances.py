@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "journals",
         metavar="JOURNAL",
         nargs="+",
-        help="a file that `ottla serve --journal` wrote, a folder of them, or a pattern like 'journals/*.jsonl'; "
+        help="a journal of `ottla serve --journal`, a folder of them, or a pattern such as 'journals/*.jsonl'; "
         "also as a URI",
     )
     parser.add_argument(
@@ -60,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="URI",
-        help="a new folder for all of it as Parquet: groups, causes, rebalances, states, members",
+        help="a new folder for all tables as Parquet: groups, causes, rebalances, states, members",
     )
 
 
@@ -232,11 +232,11 @@ def _show(found: Found, top: int) -> None:
 JOB: Final[Job[Any]] = Job(
     name="rebalances",
     summary="why, how often and how long groups rebalanced, from a broker's journal",
-    description="Why, how often and how long consumer groups rebalanced, from what `ottla serve --journal` wrote.\n"
-    "Times are milliseconds. UNSTABLE MS counts rebalances; UNREAD MS also the time before, in which a member was "
-    "silent that was then given up. STABLE is the share of the time with members in which nothing was rebalanced. A "
-    "state that had not ended at the journal's end is in no sum; UNFINISHED names it.\n"
-    "The closing line counts the journals' lines, the partitions they were read in, and their bytes.",
+    description="Show why, how often and how long groups rebalanced, from journals of `ottla serve --journal`.\n"
+    "Times are milliseconds. UNSTABLE MS is the time of rebalances. UNREAD MS adds the silence of members that the "
+    "broker then removed. STABLE is the share of the time with members and without a rebalance. UNFINISHED names a "
+    "state that lasts until the journal's end; it is in no sum.\n"
+    "The closing line counts the journals' lines, the partitions in which they were read, and their bytes.",
     example="rebalances broker.jsonl --report rebalances.html --output rebalances.parquet",
     add_options=add_options,
     check=check,

@@ -47,23 +47,23 @@ class Plan:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     cluster.add_options(parser, "--source", "the cluster where the recording is")
-    parser.add_argument("--target", metavar="HOST:PORT", required=True, help="any broker of the cluster to play it to")
+    parser.add_argument("--target", metavar="HOST:PORT", required=True, help="any broker of the cluster to send to")
     cluster.add_command_config(parser, "--target")
-    parser.add_argument("--topic", metavar="TOPIC", required=True, help="the recording")
-    parser.add_argument(
-        "--to-topic", metavar="TOPIC", help="where it is played, made if it isn't there (default: --topic)"
-    )
+    parser.add_argument("--topic", metavar="TOPIC", required=True, help="the recorded topic")
+    parser.add_argument("--to-topic", metavar="TOPIC", help="the target topic; created if missing (default: --topic)")
     parser.add_argument(
         "--speed",
         metavar="TIMES",
         type=float,
         default=SPEED_DEFAULT,
-        help=f"how many seconds of the recording pass in one (default: {SPEED_DEFAULT:g}, as it came)",
+        help=f"seconds of the recording in one second (default: {SPEED_DEFAULT:g}, the original pace)",
     )
     parser.add_argument(
         "--timestamps", action="store_true", help="keep original times (default: the time of the replay)"
     )
-    parser.add_argument("--append", action="store_true", help="add to what is in the topic (default: it must be empty)")
+    parser.add_argument(
+        "--append", action="store_true", help="add to existing records (default: the topic must be empty)"
+    )
 
 
 def check(options: argparse.Namespace) -> Plan:
@@ -146,12 +146,12 @@ def _play(plan: Plan) -> Callable[[Batches], Batches]:
 
 JOB: Final[Job[Any]] = Job(
     name="replay",
-    summary="a recorded topic to another cluster, at the pace it once came",
-    description="A recorded topic to the same topic of another cluster, or to one of another name: each record to the "
-    "partition it was in, in order, with key, value and headers, at the pace of the records' times. The topic is made "
-    f"if it isn't there. On a machine that isn't overloaded, none comes more than {LATE_MS_MAX:g} ms late; the line "
-    f"before the closing one says what it was. It begins {LEAD_SECONDS:g} s after the first record was read.\n"
-    "The closing line counts what was sent: records, the recording's partitions, bytes of keys and values.",
+    summary="send a recorded topic to another cluster, at its original pace",
+    description="Send a recorded topic to a topic of another cluster, at the pace of the records' times. Each record "
+    "goes to the same partition, in order, with key, value and headers. A missing topic is created. The replay begins "
+    f"{LEAD_SECONDS:g} s after the first record was read. On a machine that isn't overloaded, no record is more than "
+    f"{LATE_MS_MAX:g} ms late; the line before the closing line has the largest lateness.\n"
+    "The closing line counts sent records, the recording's partitions, and bytes of keys and values.",
     example="replay --source kafka.example.com:9092 --target 127.0.0.1:9092 --topic orders --speed 10",
     add_options=add_options,
     check=check,

@@ -67,29 +67,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="json is an object a line; csv has a header (default: by its name, or parquet)",
+        help="json: one object a line; csv: with a header (default: by the name of the file, or parquet)",
     )
-    parser.add_argument("--topic", metavar="TOPIC", required=True, help="where it goes")
-    parser.add_argument("--create", metavar="PARTITIONS", type=int, help="make the topic, if it isn't there")
+    parser.add_argument("--topic", metavar="TOPIC", required=True, help="the topic to write to")
+    parser.add_argument("--create", metavar="PARTITIONS", type=int, help="create the topic if it is missing")
+    parser.add_argument("--from-topic", metavar="TOPIC", help="only this topic of an export (default: its only topic)")
+    parser.add_argument("--key", metavar="FIELD", help="for rows: the field that becomes the key (default: no key)")
     parser.add_argument(
-        "--from-topic", metavar="TOPIC", help="of an export, only this topic (default: the one that is in it)"
+        "--value", metavar="FIELD", help="for rows: the field that becomes the value (default: the row, as JSON)"
     )
-    parser.add_argument("--key", metavar="FIELD", help="of rows: what becomes the key (default: no key)")
-    parser.add_argument("--value", metavar="FIELD", help="of rows: what becomes the value (default: the row, as JSON)")
     parser.add_argument(
         "--timestamps",
         metavar="FIELD",
         nargs="?",
         const=TIMESTAMP_DEFAULT,
-        help="keep original times, of rows from this field: milliseconds, or a date and time "
+        help="keep original times; for rows, from this field: milliseconds, or a date and time "
         f"(default: the time of the write; FIELD: {TIMESTAMP_DEFAULT})",
     )
     there = parser.add_mutually_exclusive_group()
-    there.add_argument("--append", action="store_true", help="add to what is in the topic (default: it must be empty)")
+    there.add_argument(
+        "--append", action="store_true", help="add to existing records (default: the topic must be empty)"
+    )
     there.add_argument(
         "--resume",
         action="store_true",
-        help="go on where a seed of the same input ended early; nothing else may have written to the topic",
+        help="continue a seed of the same input that ended early; no other client may have written to the topic",
     )
 
 
@@ -289,11 +291,11 @@ def _telling(plan: Plan, progress: Progress, total: int | None) -> Iterator[None
 
 JOB: Final[Job[Any]] = Job(
     name="seed",
-    summary="Parquet, JSON lines or CSV into a topic",
-    description="Files to a topic. What `export` or `capture` wrote goes to the partitions it was in, in order, with "
-    "keys, values and headers as they were, and with --timestamps at the times they had. Rows of other files "
-    "are sent in order of their lines, to the partition their key has.\nThe closing line counts what was sent: "
-    "records, the topic's partitions, bytes of keys and values.",
+    summary="write Parquet, JSON lines or CSV into a topic",
+    description="Write files into a topic. Files of `export` and `capture` keep their partitions, order, keys, values "
+    "and headers, and with --timestamps their times. Rows of other files are sent in the order of their lines, to the "
+    "partition of their key.\n"
+    "The closing line counts sent records, the topic's partitions, and bytes of keys and values.",
     example="seed --input exported --from-topic orders --topic orders --create 4 --timestamps",
     add_options=add_options,
     check=check,

@@ -9,7 +9,6 @@ import json
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ottla.broker.state.leader_changes import move_leader
 from ottla.broker.state.timeline import History
 from ottla.testing.aio import AsyncLooking
 from ottla.testing.faulting import Faulting
@@ -38,7 +37,7 @@ class SimulatedBroker(AsyncLooking, Faulting):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What to give to clients."""
+        """The `bootstrap.servers` for clients."""
         return self._server.bootstrap
 
     @property
@@ -63,13 +62,9 @@ class SimulatedBroker(AsyncLooking, Faulting):
         """Start it again, at the address it had."""
         await self._server.start_node(node_id)
 
-    def move_leader(self, topic: str, partition: int, *, to: int) -> None:
-        """As `Broker.move_leader`."""
-        move_leader(self._server.services, self._server.cluster, topic, partition, to)
-
     # --- the way inside: who asks is there already ---
 
-    def look(self, at: Callable[[Server], T]) -> T:
+    def look(self, at: Callable[[Server], T], /) -> T:
         """Call this and return what it returns."""
         return at(self._server)
 
@@ -92,7 +87,7 @@ class SimulatedBroker(AsyncLooking, Faulting):
         """Await a coroutine."""
         return work(self._server)
 
-    def timeline_since(self, mark: int) -> Timeline:
+    def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""
         return self._history.timeline(mark)
 

@@ -66,7 +66,7 @@ class Simulation:
         self.events: list[str] = []
 
     def run(self, story: Callable[[SimulatedBroker], Coroutine[Any, Any, T]]) -> T:
-        """Tell the story; returns what it returns, and raises what it raises."""
+        """Run the story; returns its result, and raises its errors."""
         loop = SimulatedLoop(self.seed, latency_ms=self._latency_ms, limit_s=self._limit_s)
         try:
             with simulated_world(loop, self.seed):

@@ -12,7 +12,8 @@ from typing import cast
 import pytest
 import uvloop
 
-from ottla.broker.log_lines import write_log_lines
+from ottla.broker.doors import Doors
+from ottla.broker.log_lines import LogLines
 from ottla.broker.network import listener
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
@@ -48,7 +49,7 @@ async def test_addresses_of_one_name_get_the_same_free_port() -> None:
 async def test_requests_are_told_to_the_log_at_the_level_debug_only(level: str, call_class: type[Call]) -> None:
     """At any other level a request is a plain call, which knows nothing of the log."""
     scene = Scene()
-    write_log_lines(scene.events, make_log(level))
+    LogLines(scene.events, make_log(level))
     assert Listener(scene.nodes[1], Shared()).new_call is call_class
 
 
@@ -86,16 +87,17 @@ def test_an_address_that_somebody_else_listens_on_meanwhile_is_refused_in_a_line
         rival.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         rival.bind(("127.0.0.1", 0))
 
-        class Slow(Server):
-            async def _accept(self) -> None:
+        class Slow(Doors):
+            async def accept(self) -> None:
                 rival.listen()
-                await super()._accept()
+                await super().accept()
 
         busy, free = Address("127.0.0.1", rival.getsockname()[1]), Address("127.0.0.1", 0)
         listen, control = (busy, free) if option == "--listen" else (free, busy)
         settings = Settings({})
         endpoints = read_endpoints(settings, [str(listen)])
-        server = Slow(settings, endpoints=endpoints, control=control, log=Log())
+        server = Server(settings, endpoints=endpoints, control=control, log=Log())
+        server._doors = Slow(endpoints, server._shared)
         with pytest.raises(MachineRefused, match=f"{option}: cannot listen on {busy}: Address already in use"):
             runner.run(server.run(on_ready=lambda: pytest.fail("it is not ready")))
 

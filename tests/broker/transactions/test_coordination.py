@@ -17,7 +17,9 @@ from ottla.broker.transactions import markers
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.coordinator.transactions import step
-from ottla.coordinator.transactions.events import DescribeRequested
+from ottla.coordinator.transactions.coordinator import TransactionCoordinator
+from ottla.coordinator.transactions.events import DescribeRequested, MarkersWritten
+from ottla.coordinator.transactions.machine import WriteMarkers
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -277,6 +279,43 @@ async def test_a_deleted_topic_needs_no_marker() -> None:
         scene.cluster.delete_topic(scene.cluster.topics["orders"])
         await scene.advance(1)
         assert await scene.state() == ("CompleteCommit", 0)
+
+
+async def test_a_producer_in_no_group_loads_no_groups() -> None:
+    """Its first request would wait for as much code again as transactions have; the first marker for a group asks."""
+    async with running() as scene:
+        scene.create("orders")
+        await scene.begin()
+        await scene.add("orders", 0)
+        await scene.end()
+        assert await scene.state() == ("CompleteCommit", 0)
+        assert "group_coordination" not in vars(scene.services)
+
+
+async def test_all_markers_are_told_of_as_they_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the very set, be they more than are written at once: to compare 90,000 partitions with others holds all up."""
+    asked: list[WriteMarkers] = []
+    told: list[MarkersWritten] = []
+    write, written = markers.MarkerWriter.write, TransactionCoordinator.markers_written
+
+    def note_asked(self: markers.MarkerWriter, node_id: int, key: str, wanted: WriteMarkers) -> None:
+        asked.append(wanted)
+        write(self, node_id, key, wanted)
+
+    def note_told(self: TransactionCoordinator, key: str, event: MarkersWritten) -> None:
+        told.append(event)
+        written(self, key, event)
+
+    monkeypatch.setattr(markers.MarkerWriter, "write", note_asked)
+    monkeypatch.setattr(TransactionCoordinator, "markers_written", note_told)
+    async with running() as scene:
+        scene.create("orders", 100)
+        for partitions in ([0], range(100)):
+            await scene.begin()
+            await scene.add("orders", *partitions)
+            await scene.end()
+            assert await scene.state() == ("CompleteCommit", 0)
+            assert told[-1].partitions is asked[-1].partitions
 
 
 async def behind_a_marker_that_waits(scene: Transactions) -> FakeCall:

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -319,6 +319,8 @@ class Aiokafka(Program):
         return sorted([at.topic, at.partition, entry.offset, entry.metadata] for at, entry in found.items())
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
+        from aiokafka.admin import RecordsToDelete  # from 0.11 on
+
         at = TopicPartition(topic, partition)
         low: int = self.wait(self.admin.delete_records({at: RecordsToDelete(before)}))[at]
         return low
