@@ -5,7 +5,8 @@ its own in which the broker listens on localhost:9092, as many suites have it wr
 
     suite.py     what a suite is, and what comes of one
     golang.py    tests in Go: their module, the program built of them, what it prints
-    franz_go.py, kafka_go.py, kafka_python.py, sarama.py   one module for each
+    franz_go.py, kafka_go.py, kafka_python.py   one module for each
+    known.py     why tests fail or skip themselves, where that was found out
     not_had.py   suites that no registry has, or that can't be run here, with the reason
     room.py      the network, the broker in it, and the suite beside it
     record.py    what is kept of it

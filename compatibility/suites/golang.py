@@ -59,14 +59,19 @@ class GoSuite:
 
     def run(self, log: Path) -> Outcomes:
         outcomes: dict[str, Outcome] = {}
+        open_tests: set[str] = set()
         with log.open("w") as file:
             while True:
-                said = self._start("", skipped=_tops(outcomes), timeout=f"{self.minutes_max}m")
+                said = self._start("", skipped=patterns(outcomes, open_tests), timeout=f"{self.minutes_max}m")
                 file.write(said)
-                found = read(said)
+                found, open_tests = read(said)
+                has_gone_on = not found.keys() <= outcomes.keys()
                 outcomes |= found
-                if "panic: " not in said or not found:
+                if "panic: " not in said or (not has_gone_on and not open_tests):
                     return _leaves(outcomes)
+                if not has_gone_on or "panic: test timed out" in said:
+                    outcomes |= dict.fromkeys(open_tests, Outcome.FAILED)
+                    open_tests = set()
 
     def passes_alone(self) -> frozenset[str]:
         names = [name for name in self._start("", listed=True).split() if name.startswith("Test")]
@@ -75,7 +80,7 @@ class GoSuite:
             return frozenset(
                 name
                 for name, said in zip(names, found, strict=True)
-                if Outcome.FAILED not in (outcomes := read(said)).values() and outcomes
+                if (outcomes := read(said)[0]) and Outcome.FAILED not in outcomes.values()
             )
 
     @property
@@ -86,13 +91,13 @@ class GoSuite:
     def _program(self) -> Path:
         return self._folder / "suite.test"
 
-    def _start(self, wanted: str, *, skipped: set[str] | None = None, timeout: str = "1m", listed: bool = False) -> str:
+    def _start(self, wanted: str, *, skipped: str = "", timeout: str = "1m", listed: bool = False) -> str:
         """What it prints when it is run for these tests."""
         command = [str(self._program), "-test.list=." if listed else "-test.v=test2json"]
         if wanted:
             command.append(f"-test.run={wanted}")
         if skipped:
-            command.append(f"-test.skip=^({'|'.join(sorted(skipped))})$")
+            command.append(f"-test.skip={skipped}")
         done = subprocess.run(
             [*command, f"-test.timeout={timeout}"],
             cwd=self._folder / self.package, env={**os.environ, **self.variables},
@@ -101,14 +106,25 @@ class GoSuite:
         return done.stdout
 
 
-def read(said: str) -> dict[str, Outcome]:
-    """What a program of Go's tests has printed of each test; what it began and did not end has failed."""
-    begun = dict.fromkeys(_BEGUN.findall(said), Outcome.FAILED)
-    return begun | {name: _OUTCOMES[word] for word, name in _SAID.findall(said)}
+def read(said: str) -> tuple[dict[str, Outcome], set[str]]:
+    """What a program of Go's tests has printed: what came of each test, and those that have begun and not ended.
+
+    A parent ends with the first of its parts that panics; those are open all the same.
+    """
+    ended = {name: _OUTCOMES[word] for word, name in _SAID.findall(said)}
+    begun = _leaves(dict.fromkeys(_BEGUN.findall(said), Outcome.FAILED))
+    return ended, set(begun) - set(ended)
 
 
-def _tops(outcomes: Outcomes) -> set[str]:
-    return {name.partition("/")[0] for name in outcomes}
+def patterns(ended: Outcomes, open_tests: set[str]) -> str:
+    """What Go is told to skip: all that has ended, but of a test with open parts only its other parts."""
+    open_tops = {_top(name) for name in open_tests}
+    names = {name if _top(name) in open_tops else _top(name) for name in _leaves(ended)} - open_tops
+    return "|".join("/".join(f"^{re.escape(part)}$" for part in name.split("/")) for name in sorted(names))
+
+
+def _top(name: str) -> str:
+    return name.partition("/")[0]
 
 
 def _leaves(outcomes: Outcomes) -> dict[str, Outcome]:

@@ -16,6 +16,7 @@ _SAID_BY_GO: Final = """\
 \x16=== RUN   TestReader/commits
 \x16    --- PASS: TestReader/commits (0.10s)
 \x16=== RUN   TestReader/rebalances
+\x16=== RUN   TestReader/leaves
     reader_test.go:1: words of the test, with --- PASS: of no test in them
 \x16    --- FAIL: TestReader/rebalances (0.20s)
 \x16--- FAIL: TestReader (0.30s)
@@ -27,14 +28,18 @@ panic: no broker
 
 
 def test_what_a_go_program_prints_is_read() -> None:
-    """Each test by its name; one that began and never ended, for the program panicked, has failed."""
-    assert golang.read(_SAID_BY_GO) == {
-        "TestReader": _FAILED,
-        "TestReader/commits": _PASSED,
-        "TestReader/rebalances": _FAILED,
-        "TestACLs": _SKIPPED,
-        "TestWriter": _FAILED,
-    }
+    """Each test by its name; one that began and never ended, for another panicked, is open."""
+    assert golang.read(_SAID_BY_GO) == (
+        {"TestReader": _FAILED, "TestReader/commits": _PASSED, "TestReader/rebalances": _FAILED, "TestACLs": _SKIPPED},
+        {"TestReader/leaves", "TestWriter"},
+    )
+
+
+def test_a_go_program_is_started_again_for_what_is_open() -> None:
+    """Without what has ended; of a test with an open part, without its other parts alone."""
+    ended, open_tests = golang.read(_SAID_BY_GO)
+    assert golang.patterns(ended, open_tests) == "^TestACLs$|^TestReader$/^commits$|^TestReader$/^rebalances$"
+    assert golang.patterns(ended, set()) == "^TestACLs$|^TestReader$"
 
 
 def test_a_report_of_pytest_is_read() -> None:
