@@ -14,11 +14,11 @@ _MARKS: Final = {PASSED: "✓", HAS_NONE: "–", NOT_SERVED: "not served", FAILE
 _SIDES: Final = {"ottla": "Ottla", "kafka": "Kafka"}
 _NOT_RUN: Final = "not run"
 _LEGEND: Final = (
-    ("✓", "The story was played to its end, and what it proves was so."),
-    ("–", "This version of the client has no such thing."),
+    ("✓", "The story ran to its end, and proved its sentence."),
+    ("–", "This version of the client does not have this feature."),
     ("not served", "The broker says that it does not serve this, and the client's attempt failed."),
-    ("✗", "It failed. Why stands below the table."),
-    ("not run", "It has not been played on any machine yet. Why stands below the table."),
+    ("✗", "The story failed. The reason is below the table."),
+    ("not run", "The story has not run yet. The reason is below the table."),
 )
 
 Row = Mapping[str, Any]
@@ -32,26 +32,26 @@ def lines(results: dict[str, Any]) -> list[str]:
     return [
         "## Clients",
         "",
-        f"Each client plays eight stories with Ottla, and with Apache Kafka {releases}. No client is patched.",
-        "What came of the stories of all its versions:",
+        f"Each client runs eight stories with Ottla, and with Apache Kafka {releases}. No client is patched.",
+        "The results of all versions together:",
         "",
         *_summary(by_client),
         "",
-        "Confluent's clients for .NET, Go and JavaScript and Rust's rdkafka are librdkafka with another face, as",
-        "confluent-kafka is. They are not played.",
+        "Confluent's clients for .NET, Go and JavaScript, and Rust's rdkafka, use librdkafka, as confluent-kafka does.",
+        "They are not run here.",
         "",
         "| Story | What it proves |",
         "| --- | --- |",
         *(f"| {story.name} | {story.proves} |" for story in STORIES),
         "",
-        "What a client says is not enough: offsets, members and kinds of groups are looked up at the broker as well.",
+        "The stories do not rely on the client alone: they ask the broker for offsets, members and types of groups.",
         "",
         "| Mark | What it means |",
         "| --- | --- |",
         *(f"| {mark} | {meaning} |" for mark, meaning in _LEGEND),
         "",
-        "In the tables below each column with a version is Ottla's. The last column is Kafka's: what came of the story",
-        "with all versions that have played it, and which of them are different.",
+        "In the tables below, a column with a version is the result with Ottla. The last column is the result with Kafka",
+        "for all versions that have run. Versions with another result are named.",
         *(line for name, of_one in by_client.items() for line in _client(name, of_one)),
     ]
 

@@ -21,13 +21,13 @@ _HEADS: Final[Mapping[str, str]] = {
     "Not run": Outcome.NOT_RUN,
 }
 _NOTES: Final[Mapping[str, str]] = {
-    "Ottla": "It serves no SASL, and answers an AlterConfigs that lists a resource twice, where Kafka is silent: see "
+    "Ottla": "It does not serve SASL. It answers an AlterConfigs that lists a resource twice, and Kafka does not: see "
     "[Differences from Kafka](differences.md).",
-    "kfake": "It is made to test clients with, and not to answer as Kafka does in every field. Much of what is "
-    "different no client looks at, such as the offset beside an error.",
-    "librdkafka's mock": "It is made to test one client with, and claims little. A member joins it in one step, where "
-    "Kafka gives it an id first: most scripts with groups wait for that in vain.",
-    "Apache Kafka 4.3.1": "What is different is what a later release has changed.",
+    "kfake": "It is made for tests of clients, not to equal Kafka in every field. Clients do not use many of the "
+    "fields that differ, such as the offset next to an error.",
+    "librdkafka's mock": "It is made for tests of one client, and claims little. A member joins in one step; Kafka "
+    "gives it an id first. Most scripts with groups wait for this step and get no answer.",
+    "Apache Kafka 4.3.1": "The differences are changes of the later release.",
 }
 
 
@@ -37,21 +37,21 @@ def lines(results: dict[str, Any]) -> list[str]:
     return [
         "## Kafka's answers",
         "",
-        "[`ottla conformance`](conformance.md) sends a broker requests to which the answers of Apache Kafka",
-        f"{results['release']} are recorded, and compares. Each area met a fresh broker, set up as far as it can be.",
+        "[`ottla conformance`](conformance.md) sends requests to a broker, and compares its answers with recorded ones",
+        f"of Apache Kafka {results['release']}. Each area ran against a new broker, with the suite's settings if it has them.",
         "",
         f"| Broker | {' | '.join(_HEADS)} | Made |",
         f"| --- |{' ---: |' * len(_HEADS)} --- |",
         *(f"| {_name(row)} | {' | '.join(_sums(row))} | {row['made']}, {row['commit']} |" for row in rows),
         "",
-        "A script is equal only if all its answers are, field by field; so those that are different in less than error",
-        "codes have a column of their own. What a broker does not claim to serve (ApiVersions) is not counted against",
-        'it. "Not run" are scripts that need a setting which the broker has not. "No answer": it kept silent for five',
-        "seconds, closed the connection, or was gone.",
+        "A script is equal only if all fields of all its answers are equal. Scripts with other differences, but equal",
+        "error codes, have their own column. Requests that a broker does not list in ApiVersions are not counted against",
+        'it. "Not run": the broker does not have a setting that the script needs. "No answer": no answer within five',
+        "seconds, or the broker closed the connection or ended.",
         "",
         *(line for row in rows for line in _note(row)),
         "",
-        "Equal, of those that were played, area by area:",
+        "Equal scripts, of those that ran, for each area:",
         "",
         f"| Area | {' | '.join(_name(row) for row in rows)} |",
         f"| --- |{' ---: |' * len(rows)}",
@@ -81,7 +81,7 @@ def _note(row: Row) -> Iterator[str]:
     words = [_NOTES[row["peer"]]] if row["peer"] in _NOTES else []
     if restarts:
         times = "once" if restarts == 1 else f"{restarts} times"
-        words.append(f"It hung or ended {times}; a new one went on with the next script.")
+        words.append(f"It hung or ended {times}; the next script ran against a new one.")
     if words:
         yield f"- {row['peer']}: {' '.join(words)}"
 

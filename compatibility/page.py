@@ -20,13 +20,13 @@ SECTIONS: Final = ("clients", "suites", "conformance")
 _HEAD: Final = """\
 # Compatibility card
 
-Which clients work with Ottla, in which versions? This page answers from runs, and from nothing else. Beside each result
-of Ottla stands that of Apache Kafka, got in the same way.
+Which versions of which clients work with Ottla? All results on this page come from real runs. Next to each result with
+Ottla is the result of the same run with Apache Kafka.
 
-- `make card` makes the page again, and `make card ONLY=kafka-python` does so for one client. Clients come from their
-  registries. Kafka and the Java client need a JDK and Maven, the clients in Go and JavaScript need Go and Node.
-- What cannot be run on a machine keeps its last result, with the day of it. It says "not run" if there is none.
-- What is known to differ from Kafka, with reasons: [Differences from Kafka](differences.md).\
+- `make card` makes this page again, in about an hour; `make card ONLY=kafka-python` does this for one client. Clients are
+  downloaded from their registries. Kafka and the Java client need a JDK and Maven. Others need Go or Node.
+- A client that cannot run on a machine keeps its last result and its date. Without an earlier result it is "not run".
+- [Differences from Kafka](differences.md) lists all known differences, with reasons.\
 """
 
 

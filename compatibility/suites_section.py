@@ -25,9 +25,9 @@ def lines(results: dict[str, Any]) -> list[str]:
     return [
         "## Public test suites",
         "",
-        "What the authors of clients wrote to test them, unchanged: against Ottla, and against Apache Kafka "
+        "Tests by the authors of the clients, unchanged, run against Ottla and against Apache Kafka "
         f"{results['kafka']}",
-        "in the same way. Tests that need no broker are not counted.",
+        "in the same way. Tests that do not need a broker are not counted.",
         "",
         "| Suite | Ottla: passed | failed | skipped | Kafka: passed | failed | skipped | Made |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
