@@ -23,11 +23,11 @@ _HEADS: Final[Mapping[str, str]] = {
 _NOTES: Final[Mapping[str, str]] = {
     "Ottla": "It serves no SASL, and answers an AlterConfigs that lists a resource twice, where Kafka is silent: see "
     "[Differences from Kafka](differences.md).",
-    "kfake": "It is made to test clients with, and not to answer as Kafka does in every field. Much of what is "
-    "different no client looks at, such as the offset beside an error.",
+    "kfake": "It is made to test clients with, and not to answer as Kafka does in every field. What is different most "
+    "often is a field beside an error, such as an offset of 0 where Kafka has -1.",
     "librdkafka's mock": "It is made to test one client with, and claims little. A member joins it in one step, where "
     "Kafka gives it an id first: most scripts with groups wait for that in vain.",
-    "Apache Kafka 4.3.1": "What is different is what a later release has changed.",
+    "Apache Kafka 4.3.1": "The answers are of a later release. What is different was not looked into one by one.",
 }
 
 

@@ -27,7 +27,9 @@ def lines(results: dict[str, Any]) -> list[str]:
         "",
         "What the authors of clients wrote to test them, unchanged: against Ottla, and against Apache Kafka "
         f"{results['kafka']}",
-        "in the same way. Tests that need no broker are not counted.",
+        "in the same way. Tests that need no broker are not counted. The counts are of one run, the last, on a machine",
+        "that had much else to do: a test that waits ten seconds for something may fail by that alone. Where no reason",
+        "stands beside a test, nobody has looked for it yet.",
         "",
         "| Suite | Ottla: passed | failed | skipped | Kafka: passed | failed | skipped | Made |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
