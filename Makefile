@@ -63,8 +63,13 @@ bench-pipeline: $(STAMP)  ## measure the Spark jobs (ONLY=lag,rebalances SCALE=0
 	@$(BIN)/python -m bench.pipeline $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
 
 .PHONY: card
-card: $(STAMP)  ## play every client's stories with Ottla and Kafka, and print docs/compatibility.md (ONLY=kafka-python)
+card: $(STAMP)  ## run clients, public suites and conformance beside Kafka; print docs/compatibility.md (ONLY=kafka-python)
 	@$(BIN)/python -m compatibility $(if $(ONLY),--only $(ONLY))
+ifndef ONLY
+	@$(BIN)/python -m compatibility.suites
+	@$(BIN)/python -m compatibility.conformance
+	@$(BIN)/python -m compatibility.page > docs/compatibility.md
+endif
 
 .PHONY: docs
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables

@@ -50,8 +50,8 @@ def lines(results: dict[str, Any]) -> list[str]:
         "| --- | --- |",
         *(f"| {mark} | {meaning} |" for mark, meaning in _LEGEND),
         "",
-        "In the tables below, a column with a version is the result with Ottla. The last column is the result with Kafka",
-        "for all versions that have run. Versions with another result are named.",
+        "In the tables below, a column with a version is the result with Ottla. The last column is the result with",
+        "Kafka for all versions that have run. Versions with another result are named.",
         *(line for name, of_one in by_client.items() for line in _client(name, of_one)),
     ]
 

@@ -23,11 +23,11 @@ _HEADS: Final[Mapping[str, str]] = {
 _NOTES: Final[Mapping[str, str]] = {
     "Ottla": "It does not serve SASL. It answers an AlterConfigs that lists a resource twice, and Kafka does not: see "
     "[Differences from Kafka](differences.md).",
-    "kfake": "It is made for tests of clients, not to equal Kafka in every field. Clients do not use many of the "
-    "fields that differ, such as the offset next to an error.",
+    "kfake": "It is made for tests of clients, not to equal Kafka in every field. The most frequent difference is a "
+    "field next to an error, such as an offset of 0 where Kafka has -1.",
     "librdkafka's mock": "It is made for tests of one client, and claims little. A member joins in one step; Kafka "
     "gives it an id first. Most scripts with groups wait for this step and get no answer.",
-    "Apache Kafka 4.3.1": "The differences are changes of the later release.",
+    "Apache Kafka 4.3.1": "The recorded answers are of a later release. The differences were not examined one by one.",
 }
 
 
@@ -38,14 +38,14 @@ def lines(results: dict[str, Any]) -> list[str]:
         "## Kafka's answers",
         "",
         "[`ottla conformance`](conformance.md) sends requests to a broker, and compares its answers with recorded ones",
-        f"of Apache Kafka {results['release']}. Each area ran against a new broker, with the suite's settings if it has them.",
+        f"of Apache Kafka {results['release']}. Each area ran against a new broker.",
         "",
         f"| Broker | {' | '.join(_HEADS)} | Made |",
         f"| --- |{' ---: |' * len(_HEADS)} --- |",
         *(f"| {_name(row)} | {' | '.join(_sums(row))} | {row['made']}, {row['commit']} |" for row in rows),
         "",
         "A script is equal only if all fields of all its answers are equal. Scripts with other differences, but equal",
-        "error codes, have their own column. Requests that a broker does not list in ApiVersions are not counted against",
+        "error codes, have their own column. What a broker does not list in ApiVersions is not counted against",
         'it. "Not run": the broker does not have a setting that the script needs. "No answer": no answer within five',
         "seconds, or the broker closed the connection or ended.",
         "",

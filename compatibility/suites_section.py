@@ -27,7 +27,9 @@ def lines(results: dict[str, Any]) -> list[str]:
         "",
         "Tests by the authors of the clients, unchanged, run against Ottla and against Apache Kafka "
         f"{results['kafka']}",
-        "in the same way. Tests that do not need a broker are not counted.",
+        "in the same way. Tests that do not need a broker are not counted. The counts are of the last run, on a busy",
+        "machine, so a test with a time limit may have failed for this reason alone. A test without a reason beside it",
+        "was not examined yet.",
         "",
         "| Suite | Ottla: passed | failed | skipped | Kafka: passed | failed | skipped | Made |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",

@@ -77,11 +77,7 @@ class GoSuite:
         names = [name for name in self._start("", listed=True).split() if name.startswith("Test")]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             found = pool.map(lambda name: self._start(f"^{name}$", timeout=_ALONE), names)
-            return frozenset(
-                name
-                for name, said in zip(names, found, strict=True)
-                if (outcomes := read(said)[0]) and Outcome.FAILED not in outcomes.values()
-            )
+            return frozenset(name for name, said in zip(names, found, strict=True) if passes(said))
 
     @property
     def _folder(self) -> Path:
@@ -114,6 +110,12 @@ def read(said: str) -> tuple[dict[str, Outcome], set[str]]:
     ended = {name: _OUTCOMES[word] for word, name in _SAID.findall(said)}
     begun = _leaves(dict.fromkeys(_BEGUN.findall(said), Outcome.FAILED))
     return ended, set(begun) - set(ended)
+
+
+def passes(said: str) -> bool:
+    """Whether something has come of the tests, and none has failed or was cut off."""
+    ended, open_tests = read(said)
+    return bool(ended) and not open_tests and Outcome.FAILED not in ended.values()
 
 
 def patterns(ended: Outcomes, open_tests: set[str]) -> str:

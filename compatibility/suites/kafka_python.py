@@ -33,7 +33,7 @@ class KafkaPython:
     name: str = "kafka-python"
     version: str = "3.0.12"
     origin: str = "source archive of kafka-python 3.0.12"
-    scope: str = "test/integration but for SASL and TLS"
+    scope: str = "test/integration but for SASL and TLS; what starts a Kafka is not in the archive, and stands empty"
     settings: Mapping[str, str] = {
         "node.id": "0",
         "num.partitions": "4",

@@ -35,6 +35,13 @@ def test_what_a_go_program_prints_is_read() -> None:
     )
 
 
+def test_a_go_test_that_is_cut_off_does_not_pass() -> None:
+    """Though one of its parts has: it may have waited for a broker."""
+    whole = "\x16=== RUN   TestA\n\x16=== RUN   TestA/b\n\x16--- PASS: TestA/b (0.00s)\n"
+    assert not golang.passes(whole + "\x16=== RUN   TestA/c\npanic: test timed out after 10s\n")
+    assert golang.passes(whole + "\x16--- PASS: TestA (0.00s)\n")
+
+
 def test_a_go_program_is_started_again_for_what_is_open() -> None:
     """Without what has ended; of a test with an open part, without its other parts alone."""
     ended, open_tests = golang.read(_SAID_BY_GO)

@@ -82,7 +82,7 @@ class ToyBroker:
         talks = asyncio.all_tasks() - {asyncio.current_task()}
         for talk in talks:
             talk.cancel()
-        await asyncio.gather(*talks)
+        await asyncio.gather(*talks, return_exceptions=True)  # one may be cancelled before it began
         await server.wait_closed()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
