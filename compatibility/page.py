@@ -23,7 +23,7 @@ _HEAD: Final = """\
 Which versions of which clients work with Ottla? All results on this page come from real runs. Next to each result with
 Ottla is the result of the same run with Apache Kafka.
 
-- `make card` makes this page again, in about an hour; `make card ONLY=kafka-python` does this for one client. Clients
+- `make card` makes this page again, in tens of minutes; `make card ONLY=kafka-python` does this for one client. Clients
   come from their registries. Kafka and the Java client need a JDK and Maven. Others need Go or Node.
 - A client that cannot run on a machine keeps its last result and its date. Without an earlier result it is "not run".
 - [Differences from Kafka](differences.md) lists all known differences, with reasons.\
