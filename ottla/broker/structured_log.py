@@ -13,6 +13,8 @@ import json
 import sys
 import time
 import traceback
+from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, Final, Protocol
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -45,15 +47,11 @@ def make_log(level: str = "info", log_format: str | None = None) -> Log:
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if (log_format or ("console" if is_terminal else "json")) == "json":
         return JsonLog(LEVELS[level])
-    # Only now: structlog is a tenth of a broker's start, and takes up `rich`, 4 MB, wherever that is installed.
-    from ottla.broker.console_log import make_console_log
-
-    log: Log = make_console_log(LEVELS[level], write_line, has_colours=is_terminal)
-    return log
+    return ConsoleLog(LEVELS[level], has_colours=is_terminal)
 
 
-class JsonLog:
-    """A line of JSON for each event: first when, how bad, and what. JSON escapes what a terminal might obey."""
+class _Levels(ABC):
+    """A log that writes what is of its level and above."""
 
     def __init__(self, level: int) -> None:
         self._level = level
@@ -62,25 +60,55 @@ class JsonLog:
         return level >= self._level
 
     def debug(self, event: str, **keys: Any) -> None:
-        self._write("debug", event, keys)
+        self._tell("debug", event, keys)
 
     def info(self, event: str, **keys: Any) -> None:
-        self._write("info", event, keys)
+        self._tell("info", event, keys)
 
     def warning(self, event: str, **keys: Any) -> None:
-        self._write("warning", event, keys)
+        self._tell("warning", event, keys)
 
     def error(self, event: str, **keys: Any) -> None:
-        self._write("error", event, keys)
+        self._tell("error", event, keys)
+
+    def _tell(self, level: str, event: str, keys: dict[str, Any]) -> None:
+        if self.is_enabled_for(LEVELS[level]):
+            self._write(level, event, keys)
+
+    @abstractmethod
+    def _write(self, level: str, event: str, keys: dict[str, Any]) -> None:
+        """Write the line."""
+
+
+class JsonLog(_Levels):
+    """A line of JSON for each event: first when, how bad, and what. JSON escapes what a terminal might obey."""
 
     def _write(self, level: str, event: str, keys: dict[str, Any]) -> None:
-        if LEVELS[level] < self._level:
-            return
         raised: BaseException | None = keys.pop("exc_info", None)
         line = {"timestamp": _now(), "level": level, "event": event, **keys}
         if raised is not None:
             line["exception"] = "".join(traceback.format_exception(raised)).removesuffix("\n")
         write_line(json.dumps(line, default=repr))
+
+
+class ConsoleLog(_Levels):
+    """Columns for people, by structlog."""
+
+    def __init__(self, level: int, *, has_colours: bool) -> None:
+        super().__init__(level)
+        self._has_colours = has_colours
+
+    def _write(self, level: str, event: str, keys: dict[str, Any]) -> None:
+        getattr(self._columns, level)(event, **keys)
+
+    @cached_property
+    def _columns(self) -> Log:
+        # Only now: structlog takes as long as half of a broker's start, and takes up `rich`, 4 MB, wherever that is
+        # installed. The brokers of most tests never write a line.
+        from ottla.broker.console_log import make_console_log
+
+        log: Log = make_console_log(self._level, write_line, has_colours=self._has_colours)
+        return log
 
 
 def write_line(line: str) -> None:

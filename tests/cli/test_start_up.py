@@ -44,7 +44,7 @@ _WAITING = {
     "pathlib": "an option with a path",
     "pyspark": "ottla pipeline",
     "rich": "nothing here; structlog takes it up",
-    "structlog": "a log on a terminal",
+    "structlog": "the first line of a log on a terminal",
     "cramjam": "the first compressed batch",
     "lz4": "the first compressed batch",
     "fastcrc": "the first batch",
