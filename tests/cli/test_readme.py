@@ -130,8 +130,8 @@ def test_command_says_what_the_readme_shows(command: str, output: str, kitchen: 
 
 @pytest.mark.parametrize(("command", "output"), SERVING, ids=[command for command, _ in SERVING])
 def test_broker_says_the_ready_line_that_the_readme_shows(command: str, output: str) -> None:
-    """With these options, word for word but for the ports."""
-    _ottla, _serve, *options = shlex.split(command)
+    """With these options, word for word but for the ports: one of them may be taken on this machine."""
+    _ottla, _serve, *options = shlex.split(command.replace("0.0.0.0:9092", "0.0.0.0:0"))
     if options:
         assert options[:2] == ["--listen", "127.0.0.1:0"]
     with serving(*options[2:]) as broker:
