@@ -182,9 +182,9 @@ class Connection(AnswerQueue):
                 break
             position = frame_end
             requests_left -= 1
+        self._is_taking_up = False
         if self._moved:
             self.node.delayed_operations.look_at_one()
-        self._is_taking_up = False
         if (outbox := self._outbox).senders:
             outbox.write()
         self.write_ready()

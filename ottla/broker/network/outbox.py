@@ -53,9 +53,14 @@ class Outbox:
     def write(self) -> None:
         """Write what is ready now."""
         senders = self.senders
-        for sender in senders[self._written :] if self._written else senders:
-            sender.write_ready()
+        ready = senders[self._written :] if self._written else senders
         self._written = len(senders)
+        for sender in ready:
+            try:
+                sender.write_ready()
+            except Exception as error:  # in which neither the others have a part, nor who is answered just now
+                message = "answers could not be written"
+                asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 
     def _empty(self) -> None:
         senders, self.senders, self._written = self.senders, [], 0

@@ -1,12 +1,14 @@
 """The broker of a simulation, as the story has it: what `kafka.aio` has, where broker and test are in one loop.
 
-What waits is awaited, and lasts simulated seconds. Everything else is done at once, for who asks is inside already.
+What waits is awaited, and lasts simulated seconds. Everything else is done at once, for who asks is inside already. But
+it is done outside of any host, be the program that asks on one: what the broker has begun goes on when that host dies.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ottla.broker.state.timeline import History
@@ -31,6 +33,8 @@ class SimulatedBroker(AsyncLooking, Faulting):
         super().__init__(self)
         self._server = server
         self._loop = loop
+        #: What the broker's work is done in: the story's, which is on no host.
+        self._context = copy_context()
         self._events: list[str] = []
         self._history = History(server.events, loop.now_ms)
         self._stop_recording = server.events.read(self._record)
@@ -56,17 +60,17 @@ class SimulatedBroker(AsyncLooking, Faulting):
 
     async def stop_node(self, node_id: int, *, hard: bool = False) -> None:
         """Stop one of its nodes, in an orderly way or as if it died; as `BrokerNode.stop`."""
-        await self._server.stop_node(node_id, hard=hard)
+        await self.run_in_loop(lambda server: server.stop_node(node_id, hard=hard))
 
     async def start_node(self, node_id: int) -> None:
         """Start it again, at the address it had."""
-        await self._server.start_node(node_id)
+        await self.run_in_loop(lambda server: server.start_node(node_id))
 
     # --- the way inside: who asks is there already ---
 
     def look(self, at: Callable[[Server], T], /) -> T:
         """Call this and return what it returns."""
-        return at(self._server)
+        return self._context.copy().run(at, self._server)
 
     def wait(self, condition: Condition[T], timeout_s: float) -> T:
         """Nobody can: whoever waits in the only thread there is waits for ever."""
@@ -81,11 +85,11 @@ class SimulatedBroker(AsyncLooking, Faulting):
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
         """Await what there is when the condition holds. Raises `NotInTime`."""
-        return self._server.waiting.until(condition, timeout_s)
+        return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
 
     def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
         """Await a coroutine."""
-        return work(self._server)
+        return self._loop.create_task(work(self._server), context=self._context.copy())
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""

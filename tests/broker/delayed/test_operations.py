@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from ottla.broker.network.connection import Connection
+from ottla.broker.network.interception import InterceptedCall
 from ottla.broker.network.listener import Listener, Shared
 from ottla.protocol.headers import encode_request_header
 from ottla.protocol.primitives import Message
 from tests.broker.log_scene import LogScene, SentCall, fetch_request, produce_request
-from tests.broker.network.stage import Transport
+from tests.broker.network.stage import FRAME, Transport, turn
 from tests.support.batches import batch
 from tests.support.client import api_of
 
@@ -77,10 +78,51 @@ async def _consumer_and_producer() -> None:
     await listener.open("127.0.0.1", 0)
     told: list[str] = []
     consumer, producer = (_connect(listener, name, told) for name in ("consumer", "producer"))
-    _receive(consumer, fetch_request(topic, 0, max_wait_ms=500), 12)
-    _receive(producer, produce_request(topic, batch()), 9)
+    _receive(consumer, _frame(fetch_request(topic, 0, max_wait_ms=500), 12))
+    _receive(producer, _frame(produce_request(topic, batch()), 9))
     listener.stop_accepting()
     assert told == ["consumer", "producer"]
+
+
+def test_who_is_answered_because_of_that_has_what_came_behind_taken_up() -> None:
+    """Somebody holds the producer's next request until the consumer is answered."""
+    asyncio.run(_answered_while_looked_at())
+
+
+async def _answered_while_looked_at() -> None:
+    scene = LogScene()
+    topic = scene.cluster.create_topic("orders", [[1]], {})
+    shared = Shared()
+    listener = Listener(scene.nodes[1], shared)
+    await listener.open("127.0.0.1", 0)
+    shared.routes.intercept(HeldUntilFetched())
+    told: list[str] = []
+    consumer, producer = (_connect(listener, name, told) for name in ("consumer", "producer"))
+    _receive(consumer, _frame(fetch_request(topic, 0, max_wait_ms=500), 12))
+    _receive(producer, _frame(produce_request(topic, batch()), 9) + FRAME + FRAME)
+    for _ in range(3):
+        await turn()
+    listener.stop_accepting()
+    assert told == ["consumer", "producer", "producer"], "the last request has its own answer"
+
+
+class HeldUntilFetched:
+    """Lets the first ApiVersions wait until a fetch is answered."""
+
+    def __init__(self) -> None:
+        self._held: InterceptedCall | None = None
+        self._has_held = False
+
+    def request(self, call: InterceptedCall) -> None:
+        if call.route.name == "ApiVersions" and not self._has_held:
+            self._held, self._has_held = call, True
+        else:
+            call.proceed()
+
+    def answer(self, call: InterceptedCall, response: Message | None) -> None:
+        call.leave(response)
+        if call.route.name == "Fetch" and self._held is not None:
+            self._held.proceed()
 
 
 def _connect(listener: Listener, name: str, told: list[str]) -> Connection:
@@ -94,8 +136,11 @@ def _connect(listener: Listener, name: str, told: list[str]) -> Connection:
     return connection
 
 
-def _receive(connection: Connection, request: Message, version: int) -> None:
+def _frame(request: Message, version: int) -> bytes:
     body = encode_request_header(api_of(request).key, version, 7, "ana", True) + request.encode(version)
-    frame = len(body).to_bytes(4, "big") + body
-    connection.get_buffer(-1)[: len(frame)] = frame  # type: ignore[index]  # it is a memoryview
-    connection.buffer_updated(len(frame))
+    return len(body).to_bytes(4, "big") + body
+
+
+def _receive(connection: Connection, data: bytes) -> None:
+    connection.get_buffer(-1)[: len(data)] = data  # type: ignore[index]  # it is a memoryview
+    connection.buffer_updated(len(data))

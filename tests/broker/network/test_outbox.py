@@ -21,6 +21,8 @@ class Sender:
 
     def write_ready(self) -> None:
         self._told.append(f"write {self._name}")
+        if self._raises:
+            raise RuntimeError(self._name)
 
     def flush(self) -> None:
         self._told.append(f"flush {self._name}")
@@ -80,6 +82,21 @@ def test_one_that_raises_leaves_the_others_their_turn(caplog: pytest.LogCaptureF
 
     assert in_loop(put) == ["flush a", "flush b", "flush c"]
     assert "RuntimeError: a" in caplog.text
+
+
+def test_nor_does_one_that_can_not_be_written_to_keep_the_others_from_it(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever is answered just then has no part in it either, and has its turn as ever."""
+
+    async def put(outbox: Outbox, told: list[str]) -> None:
+        for number in range(WRITTEN_TOGETHER):
+            outbox.put(Sender(told, f"{number}", raises=number == 0))
+        outbox.put(Sender(told, "last"))
+        outbox.write()
+
+    told = in_loop(put)
+    names = [*map(str, range(WRITTEN_TOGETHER)), "last"]
+    assert told == [f"write {name}" for name in names] + [f"flush {name}" for name in names]
+    assert "RuntimeError: 0" in caplog.text
 
 
 def test_what_is_put_in_while_others_are_flushed_has_its_own_turn() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaConsumer
 
 from ottla.testing import Simulation
 from ottla.testing.simulation.simulated_broker import SimulatedBroker
@@ -146,6 +147,47 @@ def test_a_host_that_dies_does_nothing_any_more() -> None:
 
     tell(story)
     assert said == ["cleaned up"]
+
+
+def test_what_a_program_has_the_broker_do_is_done_though_its_host_dies() -> None:
+    """The broker is on no host: who waits for a record that was written so gets it."""
+
+    async def story(kafka: SimulatedBroker) -> None:
+        async def write_and_die() -> None:
+            kafka.topic("orders").produce("x")
+            ana.die()
+
+        kafka.topic("orders").create()
+        ana = kafka.host("ana")
+        consumer = AIOKafkaConsumer(
+            "orders", bootstrap_servers=kafka.bootstrap_servers, fetch_max_wait_ms=30_000, auto_offset_reset="earliest"
+        )
+        await consumer.start()
+        try:
+            reading = asyncio.ensure_future(consumer.getone())
+            await asyncio.sleep(5)
+            ana.run(write_and_die())
+            assert (await asyncio.wait_for(reading, 5)).value == b"x"
+        finally:
+            await consumer.stop()
+
+    tell(story)
+
+
+def test_what_a_program_waits_for_of_the_broker_goes_on_though_its_host_dies() -> None:
+    """A node that is being stopped is stopped, and can be started again."""
+
+    async def story(kafka: SimulatedBroker) -> None:
+        async def stop_and_die() -> None:
+            asyncio.get_running_loop().call_soon(ana.die)
+            await kafka.stop_node(2)
+
+        ana = kafka.host("ana")
+        ana.run(stop_and_die())
+        await asyncio.sleep(30)
+        await asyncio.wait_for(kafka.start_node(2), 5)
+
+    tell(story, nodes=2)
 
 
 def test_a_node_that_dies_resets_its_connections_and_comes_back_where_it_was() -> None:
