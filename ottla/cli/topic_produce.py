@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from ottla.cli.admin import Admin, add_options, ask
+from ottla.cluster.topic_names import name_fault
 from ottla.record_json import NotARecord, WrittenRecord, read_json_line
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_json, print_line
@@ -55,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
         return fail("--json lines have keys of their own; leave out --key and --key-separator", EXIT_USAGE)
     if unnamed := [header for header in options.header if "=" not in header]:
         return fail(f"--header {unnamed[0]} is not NAME=VALUE, such as from=ana", EXIT_USAGE)
+    if fault := name_fault(options.topic):
+        return fail(f"no topic can have this name: {fault}", EXIT_USAGE)
     exit_code = ask(options, _answers, lambda _brokers: None)
     return exit_code or _produce(options)
 
@@ -66,7 +69,7 @@ async def _answers(admin: Admin) -> object:
 def _produce(options: argparse.Namespace) -> int:
     import asyncio
 
-    from aiokafka.errors import KafkaError
+    from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
     try:
         with _opened(options.file) as lines:
@@ -75,6 +78,8 @@ def _produce(options: argparse.Namespace) -> int:
         return fail(str(error), EXIT_USAGE)
     except OSError as error:
         return fail(f"cannot read {error.filename or options.file}: {error.strerror}", EXIT_MACHINE)
+    except UnknownTopicOrPartitionError:
+        return fail(f"there is no topic {options.topic}, and the broker did not create it", EXIT_MACHINE)
     except (KafkaError, ValueError) as error:
         return fail(f"{options.topic} did not take a record: {error or type(error).__name__}", EXIT_MACHINE)
     said = {"topic": options.topic, "records": sum(partitions.values()), "partitions": partitions}

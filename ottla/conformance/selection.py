@@ -12,6 +12,7 @@ from ottla.conformance import golden
 from ottla.conformance.client import API
 from ottla.conformance.golden import Transcript
 from ottla.conformance.script import Script, all_scripts
+from ottla.nearest import nearest
 
 #: The area whose scripts have seeds in place of versions.
 WALKS: Final = "transaction_walks"
@@ -46,7 +47,7 @@ def select(release: str, *, of_areas: Iterable[str] = (), apis: Iterable[str] = 
     """
     wanted = set(of_areas)
     if unknown := wanted - set(areas()):
-        raise ValueError(f"there is no area {min(unknown)}; there are {', '.join(areas())}")
+        raise ValueError(f"there is no area {min(unknown)}; {nearest(min(unknown), areas())}")
     asked = [_asked_for(api) for api in apis]
     found = [
         Case(script, version)

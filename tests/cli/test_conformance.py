@@ -137,7 +137,8 @@ def test_an_interrupted_run_cleans_up_and_shows_what_was_done(broker: Broker) ->
     [
         ([], "say which broker is asked"),
         (["localhost"], "a broker is named as HOST:PORT, not localhost"),
-        (["127.0.0.1:1", "--area", "cooking"], "there is no area cooking"),
+        (["127.0.0.1:1", "--area", "12"], "there is no area 12; there are acls, admin, "),
+        (["127.0.0.1:1", "--area", "heartbet"], "there is no area heartbet; did you mean heartbeat?"),
         (["127.0.0.1:1", "--api", "Cook"], "Cook is not an API of Kafka"),
         (["127.0.0.1:1", "--only", "nothing"], "no script is all of that"),
         (["127.0.0.1:1", "--release", "0.8"], "no answers of Kafka 0.8 are kept"),

@@ -54,7 +54,16 @@ def test_tables_for_people(tmp_path: Path) -> None:
     assert [line.split()[0] for line in said if line[:6] in ("GROUP ", "CAUSE ", "MEMBER")] == [
         "GROUP", "CAUSE", "MEMBER",
     ]  # fmt: skip
-    assert rebalances(journal, "--group", "another") == "Nothing happened in any group.\n"
+
+
+def test_a_group_that_the_journal_does_not_have_is_told_from_one_in_which_nothing_happened(tmp_path: Path) -> None:
+    """A misspelt name is not an answer; also beside lines that cannot be read."""
+    journal = tmp_path / "broker.jsonl"
+    journal.write_text(kitchen().text + "torn\n")
+    said = "No line of the journal is of a group that --group names. Without --group all groups are shown."
+    assert rebalances(journal, "--group", "another") == f"{said}\n"
+    rebalances(journal, "--group", "another", "--html", tmp_path / "page.html")
+    assert said in (tmp_path / "page.html").read_text()
 
 
 def test_a_journal_in_pieces_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

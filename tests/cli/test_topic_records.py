@@ -110,6 +110,11 @@ def test_what_was_consumed_is_a_seed(bootstrap: str, tmp_path: Path) -> None:
         (("produce", "orders", "--json", "--key", "a"), 2, "--json lines have keys of their own"),
         (("produce", "orders", "--json"), 2, "line 1: this is not JSON"),
         (("produce", "orders", "--partition", "7"), 2, "orders has no partition 7; it has 2, from 0"),
+        (
+            ("produce", "my orders"),
+            2,
+            "no topic can have this name: 'my orders' has characters other than ASCII letters",
+        ),
         (("produce", "orders", "no/such/file"), 1, "cannot read no/such/file: No such file or directory"),
     ],
 )
@@ -117,6 +122,15 @@ def test_what_cannot_be_done_is_one_line(bootstrap: str, arguments: tuple[str, .
     ended = ottla("topics", *arguments, "--bootstrap-server", bootstrap, input="soup\n")
     assert only_line(ended.stderr).startswith(f"ottla: {said}")
     assert (ended.returncode, ended.stdout) == (exit_code, "")
+
+
+def test_a_topic_that_the_broker_does_not_create_is_said() -> None:
+    """In place of the client's name for the error."""
+    with Broker(settings={"auto.create.topics.enable": False}) as broker:
+        to = ("--bootstrap-server", broker.bootstrap_servers, "--timeout", "1")
+        ended = ottla("topics", "produce", "orders", *to, input="soup\n")
+    assert only_line(ended.stderr) == "ottla: there is no topic orders, and the broker did not create it"
+    assert (ended.returncode, ended.stdout) == (1, "")
 
 
 @pytest.mark.parametrize(

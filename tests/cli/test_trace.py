@@ -43,10 +43,17 @@ def test_two_files_are_compared(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_said_in_a_line(tmp_path: Path) -> None:
     """No such file, no trace in it, a page over what it is made of, nowhere to write."""
     (tmp_path / "empty").write_text("")
+    (tmp_path / "letter").write_text("Dear all,\n\nthis is a letter.\n")
+    none = "ottla: no trace can be made of "
     (tmp_path / "journal.html").write_text(json.dumps(LINE))
     for arguments, exit_code, said in (
         (["none"], 1, "ottla: cannot read none: No such file or directory"),
-        (["empty"], 2, "ottla: no trace can be made of empty: there are no lines of a journal and no events in it"),
+        (["empty"], 2, f"{none}empty: nothing is in it yet; the first event in a group makes the first line"),
+        (
+            ["letter"],
+            2,
+            f"{none}letter: none of its lines (2) is of `ottla serve --journal FILE` or an event from GET /events",
+        ),
         (["journal.html"], 2, "ottla: journal.html would be written over; say another one with --out"),
         (["journal.html", "--out", "empty/page.html"], 1, "ottla: cannot write empty/page.html: File exists"),
     ):

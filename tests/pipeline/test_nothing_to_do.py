@@ -55,8 +55,10 @@ def test_lag_of_a_group_that_is_not(bootstrap: str, pipeline: Pipeline, tmp_path
     consumer.commit(offsets=[TopicPartition("nothing-lag", 0, 0)], asynchronous=False)
     consumer.close()
     command = ("lag", "--bootstrap-server", bootstrap, "--group", "nothing-nobody", "--output", tmp_path / "out")
-    told = pipeline(*command, "--json").json
+    ended = pipeline(*command, "--json")
+    told = ended.json
     assert (told["committed_offsets"], told["lag"]) == (0, 0)
+    assert "no commit of nothing-nobody was found; `ottla groups` lists the groups there are" in ended.stderr
     assert told["rows"] > 0
 
 

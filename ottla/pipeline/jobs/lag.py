@@ -96,6 +96,10 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     furthest = lags.orderBy(F.desc_nulls_last("lag"), "group", "topic", "partition").limit(plan.top)
     shown = furthest.withColumn("committed_at_ms", F.unix_millis("committed_at")).drop("committed_at")
     items = [_item(row.asDict()) for row in shown.collect()]
+    if plan.groups and (
+        unseen := set(plan.groups) - {row["group"] for row in lags.select("group").distinct().collect()}
+    ):
+        progress.step(f"no commit of {', '.join(sorted(unseen))} was found; `ottla groups` lists the groups there are")
     unreadable = commits_seen.get["unreadable"]
     if unreadable:
         progress.step(f"{unreadable} records can't be read: they are of no version that Kafka 4.4 knows")

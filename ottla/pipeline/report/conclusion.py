@@ -8,6 +8,8 @@ from ottla.pipeline.report.words import CAUSES, counted, length
 
 def conclusion(found: Found) -> str:
     """The sentences."""
+    if found.group_count == 0 and found.lines > found.passed_over:
+        return "No line of the journal is of a group that --group names. Without --group all groups are shown."
     if found.group_count == 0:
         return "Nothing happened in any group."
     told = [

@@ -71,7 +71,11 @@ def trace_of_lines(lines: Iterable[str], title: str) -> Trace:
         else:
             events.append(told)
     if not events and not requests:
-        raise NoTrace("there are no lines of a journal and no events in it")
+        if not passed_over:
+            raise NoTrace("nothing is in it yet; the first event in a group makes the first line")
+        raise NoTrace(
+            f"none of its lines ({passed_over:,}) is of `ottla serve --journal FILE` or an event from GET /events"
+        )
     began = min((*events[:1], *requests[:1]), key=lambda event: event.now_ms)
     return Trace(
         title=title,
