@@ -1,7 +1,7 @@
 """From starting the process to its first answer, and the memory it holds then.
 
-The echo's column has the limit for a program in Python that uses asyncio, uvloop and structlog: the time in which
-`python -c "import asyncio, uvloop, structlog"` is over.
+The echo's column has the limit for a program in Python that uses asyncio and uvloop: the time in which
+`python -c "import asyncio, uvloop"` is over.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def measure(broker: Broker, seconds: float) -> Values:
         raise UnableError("it was started by someone else")
     if broker.is_echo:
         started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import asyncio, uvloop, structlog"], check=True)
+        subprocess.run([sys.executable, "-c", "import asyncio, uvloop"], check=True)
         return {START.title: (time.perf_counter() - started) * 1e3}
     until_answering(broker)
     first_answer_ms = (time.perf_counter() - broker.spawned_at) * 1e3
