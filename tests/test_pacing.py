@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import ClassVar
 
 import pytest
 from greenlet import getcurrent, greenlet
@@ -41,7 +42,10 @@ from ottla.pacing.bounds import MIB
 class Loop:
     """Turns of a loop, and a clock that stands still until it is told."""
 
+    made: ClassVar[list[Loop]] = []
+
     def __init__(self) -> None:
+        self.made.append(self)
         self.now = 0.0
         self.soon: deque[Callable[[], None]] = deque()
         self.pace = Pace(self.soon.append, lambda: self.now)
@@ -52,6 +56,14 @@ class Loop:
 
     def take_long(self) -> None:
         self.now += SLICE_SECONDS
+
+
+@pytest.fixture(autouse=True)
+def no_stack_outlives_its_test() -> Iterator[None]:
+    """The garbage collector may come upon it in the thread of another test's broker, and crash."""
+    yield
+    while Loop.made:
+        Loop.made.pop().pace.close()
 
 
 class Work:

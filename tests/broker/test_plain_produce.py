@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from random import Random
 from typing import Any, Final, cast
@@ -249,10 +250,12 @@ def test_who_does_not_lead_and_who_waits_for_replicas_go_the_long_way() -> None:
 
 
 @pytest.fixture
-def pace() -> Pace:
+def pace() -> Iterator[Pace]:
     """Each look at the clock finds that the slice is over."""
     ticks = count()
-    return Pace(lambda _task: None, lambda: next(ticks) * SLICE_SECONDS)
+    pace = Pace(lambda _task: None, lambda: next(ticks) * SLICE_SECONDS)
+    yield pace
+    pace.close()
 
 
 def begin(scene: LogScene, topic: Topic, pace: Pace) -> list[bytes | None]:

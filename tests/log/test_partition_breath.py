@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
@@ -26,10 +26,12 @@ def loop() -> deque[Callable[[], None]]:
 
 
 @pytest.fixture
-def pace(loop: deque[Callable[[], None]]) -> Pace:
+def pace(loop: deque[Callable[[], None]]) -> Iterator[Pace]:
     """Each look at the clock finds that the slice is over."""
     ticks = count()
-    return Pace(loop.append, lambda: next(ticks) * SLICE_SECONDS)
+    pace = Pace(loop.append, lambda: next(ticks) * SLICE_SECONDS)
+    yield pace
+    pace.close()
 
 
 def packed(*values: bytes) -> bytes:
