@@ -11,6 +11,7 @@ from typing import Final
 
 from compatibility import certificate, page
 from compatibility.brokers import Kafka, Ottla
+from compatibility.choice import chosen
 from compatibility.clients import CLIENTS, Client
 from compatibility.clients.client import CACHE
 from compatibility.matrix import Matrix, Rows
@@ -21,13 +22,11 @@ _BROKERS: Final = (Ottla(), Kafka())
 
 
 def main() -> int:
-    names = ", ".join(client.name for client in CLIENTS)
+    names = [client.name for client in CLIENTS]
     parser = argparse.ArgumentParser(prog="python -m compatibility", description="Play every client's stories.")
-    parser.add_argument("--only", default="", metavar="NAMES", help=f"clients, with commas between: {names}")
+    parser.add_argument("--only", default="", metavar="NAMES", help=f"clients, with commas between: {', '.join(names)}")
     options = parser.parse_args()
-    wanted = options.only.split(",") if options.only else [client.name for client in CLIENTS]
-    if unknown := set(wanted) - {client.name for client in CLIENTS}:
-        parser.error(f"there is no client {', '.join(sorted(unknown))}; there are {names}")
+    wanted = chosen(parser, options.only, "client", names)
     clients = [client for client in CLIENTS if client.name in wanted]
     if reason := certificate.missing():
         parser.exit(1, f"card: {reason}\n")

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from compatibility.choice import chosen
 from compatibility.peers import PEERS, Peer
 from compatibility.results import Stamp, load, save
 from ottla.conformance import golden
@@ -29,17 +30,13 @@ SAME_ERRORS: Final = "same errors"
 
 
 def main() -> int:
-    names = ", ".join(_name(peer) for peer in PEERS)
+    names = [_name(peer) for peer in PEERS]
     parser = argparse.ArgumentParser(prog="python -m compatibility.conformance", description=__doc__)
-    parser.add_argument("--only", default="", metavar="NAMES", help=f"brokers, with commas between: {names}")
+    parser.add_argument("--only", default="", metavar="NAMES", help=f"brokers, with commas between: {', '.join(names)}")
     parser.add_argument("--area", default="", metavar="AREAS", help="only these; the others stay as they were")
     options = parser.parse_args()
-    wanted = options.only.split(",") if options.only else [_name(peer) for peer in PEERS]
-    if unknown := set(wanted) - {_name(peer) for peer in PEERS}:
-        parser.error(f"there is no broker {', '.join(sorted(unknown))}; there are {names}")
-    of_areas = options.area.split(",") if options.area else areas()
-    if strange := set(of_areas) - set(areas()):
-        parser.error(f"there is no area {', '.join(sorted(strange))}; there are {', '.join(areas())}")
+    wanted = chosen(parser, options.only, "broker", names)
+    of_areas = chosen(parser, options.area, "area", areas())
     for peer in PEERS:
         if _name(peer) not in wanted:
             continue

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Final
 
+from compatibility.choice import chosen
 from compatibility.results import Stamp, load, save
 from compatibility.suites import SUITES, room
 from compatibility.suites.not_had import NOT_HAD
@@ -18,13 +19,11 @@ RESULTS: Final = "suites"
 
 
 def main() -> int:
-    names = ", ".join(suite.name for suite in SUITES)
+    names = [suite.name for suite in SUITES]
     parser = argparse.ArgumentParser(prog="python -m compatibility.suites", description="Run public test suites.")
-    parser.add_argument("--only", default="", metavar="NAMES", help=f"suites, with commas between: {names}")
+    parser.add_argument("--only", default="", metavar="NAMES", help=f"suites, with commas between: {', '.join(names)}")
     options = parser.parse_args()
-    wanted = options.only.split(",") if options.only else [suite.name for suite in SUITES]
-    if unknown := set(wanted) - {suite.name for suite in SUITES}:
-        parser.error(f"there is no suite {', '.join(sorted(unknown))}; there are {names}")
+    wanted = chosen(parser, options.only, "suite", names)
     if reason := room.missing():
         parser.exit(1, f"suites: {reason}\n")
     for suite in SUITES:
