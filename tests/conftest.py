@@ -11,10 +11,14 @@ import os
 import signal
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.browser import Chromium, browser, find_browser
+
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
+
     from xdist.scheduler import LoadFileScheduling
 
 #: The folder whose tests share a Spark session.
@@ -51,3 +55,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileS
     scope_of = scheduling._split_scope
     scheduling._split_scope = lambda nodeid: PIPELINE if nodeid.startswith(PIPELINE) else scope_of(nodeid)
     return scheduling
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    """A browser, for the tests of a file that look at pages."""
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium is installed, and a page can be looked at in nothing else (Debian: chromium)")
+    with browser(path) as running:
+        yield running

@@ -10,21 +10,12 @@ import pytest
 
 from tests.cli.journals import EMPTY, PREPARING, Journal, walk
 from tests.cli.test_rebalances import kitchen, rebalances
-from tests.support.browser import Chromium, Page, browser, find_browser
+from tests.support.browser import Chromium, Page
 from tests.testing.trace.scenes import HOSTILE
 
 SIZE_MAX = 1_000_000
 _CELLS = "[...document.querySelectorAll('#rebalances tbody tr:nth-child(%d) td')].map((cell) => cell.textContent)"
 _VIEW = "[ottlaTimeline.axis.from, ottlaTimeline.axis.to]"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    path = find_browser()
-    if path is None:
-        pytest.skip("no Chromium is installed, and a page can be looked at in nothing else (Debian: chromium)")
-    with browser(path) as running:
-        yield running
 
 
 @contextmanager

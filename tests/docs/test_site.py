@@ -6,14 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from ottla.cli.reference import PAGES
-from tests.support.browser import browser, find_browser
+from tests.support.browser import Chromium
 from tests.support.pages import DOCS, ROOT, page
 
 SECONDS_MAX: Final = 120
@@ -80,20 +79,11 @@ def test_pages_can_be_read_on_github() -> None:
     assert [path.name for path in DOCS.glob("*.md") if only_on_the_site.search(path.read_text())] == []
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    path = find_browser()
-    if path is None:
-        pytest.skip("there is no Chromium here")
-    with browser(path) as found:
-        yield found
-
-
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", ["index", "config", "time", "groups"])
 def test_page_fits_the_screen_and_asks_nobody_else(
-    name: str, dark: bool, width: int, site: Path, chromium: Any
+    name: str, dark: bool, width: int, site: Path, chromium: Chromium
 ) -> None:
     """Wide tables scroll by themselves, the page does not; light and dark are the reader's choice."""
     with chromium.open(site / f"{name}.html", dark=dark, width=width) as shown:

@@ -13,21 +13,12 @@ import pytest
 from ottla.testing import Broker
 from ottla.testing.trace.document import Trace
 from ottla.testing.trace.page import write_page
-from tests.support.browser import Chromium, Page, browser, find_browser
+from tests.support.browser import Chromium, Page
 from tests.support.patience import PATIENCE_SECONDS
 from tests.testing.consuming import consuming
 from tests.testing.trace.scenes import HOSTILE, crowd, event, joined, kitchen, member_id, request
 
 _LINES = "[...document.querySelectorAll('#list .line .what')].map((line) => line.textContent)"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    path = find_browser()
-    if path is None:
-        pytest.skip("no Chromium is installed, and a page can be looked at in nothing else (Debian: chromium)")
-    with browser(path) as running:
-        yield running
 
 
 @contextmanager
