@@ -73,7 +73,6 @@ endif
 
 .PHONY: docs
 docs: $(STAMP)  ## print the pages of docs/ that come from the code's tables
-	@$(BIN)/python -m ottla.broker.docs docs
 	@$(BIN)/python -m ottla.cli.reference docs
 	@$(BIN)/python -m ottla.coordinator.groups.tables > docs/groups.md
 	@$(BIN)/python -m ottla.coordinator.transactions.tables > docs/transactions.md
@@ -107,7 +106,7 @@ site: $(STAMP)  ## build the documentation as a site, into site/
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client
-	@$(BIN)/python -m pytest -q tests/protocol tests/re2 tests/purgatory tests/events tests/settings tests/log tests/coordinator tests/cluster tests/broker
+	@$(BIN)/python -m pytest -q tests/protocol tests/re2 tests/purgatory tests/events tests/settings tests/log tests/coordinator tests/cluster tests/broker tests/control
 
 .PHONY: clients
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)
@@ -127,10 +126,10 @@ soak: $(STAMP)  ## the drills in their long form: things go wrong at random for 
 HANGS := --max-worker-restart 0 -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 #: What is run once more where there is no uvloop, as on Windows: on asyncio's own loop.
-WITHOUT_UVLOOP := tests/broker/test_event_loop.py tests/broker/network/test_listeners.py tests/broker/network/test_interception.py tests/broker/faults \
-	tests/broker/test_topics_over_sockets.py tests/broker/test_logs_over_sockets.py tests/broker/groups/test_group_restart.py \
-	tests/broker/test_restart.py tests/broker/test_failures.py tests/cli/test_serve.py tests/cli/test_control.py \
-	tests/cli/test_nodes.py tests/cli/test_data_dir.py tests/nodes/test_switching.py
+WITHOUT_UVLOOP := tests/broker/lifecycle/test_event_loop.py tests/broker/network/test_listeners.py tests/broker/network/test_interception.py \
+	tests/control/faults tests/broker/test_topics_over_sockets.py tests/broker/test_logs_over_sockets.py \
+	tests/broker/groups/test_group_restart.py tests/broker/lifecycle/test_restart.py tests/broker/lifecycle/test_failures.py \
+	tests/cli/test_serve.py tests/cli/test_control.py tests/cli/test_nodes.py tests/cli/test_data_dir.py tests/nodes/test_switching.py
 
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests, and some of them on asyncio's own loop

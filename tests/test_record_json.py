@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.state.seeds import SeededRecord, SeedError, read_seed, seeded
+from ottla.control.changes.seeds import SeededRecord, SeedError, read_seed, seeded
 from ottla.record_json import NotARecord, WrittenRecord, json_line, read_json_line, read_record
 
 

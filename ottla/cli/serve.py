@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from ottla.broker.server import Server
+    from ottla.broker.lifecycle.server import Server
     from ottla.cli.environment import Environment
     from ottla.events.stream import Event, Stream
     from ottla.settings.settings import Settings
@@ -147,12 +147,12 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _END_SIGNALS:
         signal.signal(number, _nothing_to_end)
-    from ottla.broker.collector import set_aside, spare_what_lives
+    from ottla.broker.lifecycle.server import Server
     from ottla.broker.network.endpoints import read_endpoints
-    from ottla.broker.server import Server
-    from ottla.broker.state.autojump import AUTOJUMP_THRESHOLD_MS
-    from ottla.broker.structured_log import make_log
+    from ottla.broker.reporting.structured_log import make_log
+    from ottla.broker.upkeep.collector import set_aside, spare_what_lives
     from ottla.cluster.address import Address, MachineRefused
+    from ottla.control.changes.autojump import AUTOJUMP_THRESHOLD_MS
     from ottla.events.kind import Kind
     from ottla.purgatory import SystemClock, VirtualClock
     from ottla.settings.settings import ConfigError, Settings
@@ -246,8 +246,8 @@ def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
     """Run the server until a signal; the second signal ends the process at once."""
     import asyncio
 
-    from ottla.broker.event_loop import new_event_loop
-    from ottla.broker.loop_errors import tell_loop_errors
+    from ottla.broker.lifecycle.event_loop import new_event_loop
+    from ottla.broker.reporting.loop_errors import tell_loop_errors
     from ottla.events.kind import Kind
 
     def stop(number: int) -> None:

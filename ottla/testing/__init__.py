@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.misuse import BadFault
-    from ottla.broker.state.changes import ChangeRefused
-    from ottla.broker.state.snapshot import SnapshotRefused
-    from ottla.broker.state.topics import NoSuchTopic
-    from ottla.broker.state.waiting import NotInTime
+    from ottla.control.changes.snapshot import SnapshotRefused
+    from ottla.control.changes.topics import ChangeRefused
+    from ottla.control.faults.misuse import BadFault
+    from ottla.control.state.topics import NoSuchTopic
+    from ottla.control.state.waiting import NotInTime
     from ottla.testing.broker import Broker
     from ottla.testing.case import KafkaTestCase
     from ottla.testing.faults import FaultNeverFired
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 else:
     #: Where each name comes from.
     _PLACES = {
-        "BadFault": "ottla.broker.faults.misuse",
+        "BadFault": "ottla.control.faults.misuse",
         "Broker": "ottla.testing.broker",
-        "ChangeRefused": "ottla.broker.state.changes",
+        "ChangeRefused": "ottla.control.changes.topics",
         "FaultNeverFired": "ottla.testing.faults",
         "KafkaTestCase": "ottla.testing.case",
-        "NoSuchTopic": "ottla.broker.state.topics",
-        "NotInTime": "ottla.broker.state.waiting",
+        "NoSuchTopic": "ottla.control.state.topics",
+        "NotInTime": "ottla.control.state.waiting",
         "Simulation": "ottla.testing.simulation.simulation",
-        "SnapshotRefused": "ottla.broker.state.snapshot",
+        "SnapshotRefused": "ottla.control.changes.snapshot",
         "simulated": "ottla.testing.simulation.simulated",
     }
 

@@ -19,9 +19,9 @@ from ottla.testing.topics import AsyncTopic
 from ottla.testing.transactions import AsyncTransaction
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.snapshot import Snapshot
-    from ottla.broker.state.timeline import Timeline
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.changes.snapshot import Snapshot
+    from ottla.control.state.timeline import Timeline
     from ottla.testing.inside import Inside
 
 T = TypeVar("T")
@@ -63,6 +63,6 @@ class AsyncLooking(Seeing, Deadlines):
 
     async def restore(self, to: Snapshot) -> None:
         """As `Broker.restore`."""
-        from ottla.broker.state.snapshot import restore
+        from ottla.control.changes.snapshot import restore
 
         await self._inside.run_in_loop(lambda server: restore(server.parts, to))

@@ -21,8 +21,8 @@ from ottla.protocol.registry import all_apis
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ottla.broker.state.requests import ReceivedRequest
-    from ottla.broker.state.timeline import Timeline
+    from ottla.control.state.requests import ReceivedRequest
+    from ottla.control.state.timeline import Timeline
 
 #: Above the table in what a failure says; the pytest plugin does not show it again then.
 TIMELINE_TITLE = "What happened:"

@@ -28,8 +28,8 @@ from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.fault import Fault as BrokerFault
-    from ottla.broker.faults.keeping import Kept
+    from ottla.control.faults.fault import Fault as BrokerFault
+    from ottla.control.faults.keeping import Kept
     from ottla.testing.inside import Looks
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class HeldRequest:
 
     def refuse(self, error: str) -> None:
         """Answer it with this error of Kafka's. A refused request has no effect. A deadline can't be refused."""
-        from ottla.broker.faults.verbs import error_code
+        from ottla.control.faults.verbs import error_code
 
         self._inside.look(lambda _: self._held.refuse(error_code(error)))
 
@@ -111,7 +111,7 @@ class Hold:
     """Holds all requests of its aim, until the end of its block, or `end`."""
 
     def __init__(self, inside: Looks, wish: dict[str, Any], place: str) -> None:
-        from ottla.broker.faults.engine import hold_of
+        from ottla.control.faults.engine import hold_of
 
         self._inside = inside
         self._place = place

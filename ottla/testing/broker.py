@@ -31,15 +31,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeVar
 
-from ottla.broker.state.autojump import AUTOJUMP_THRESHOLD_MS
+from ottla.control.changes.autojump import AUTOJUMP_THRESHOLD_MS
 from ottla.testing.clockwork import Clockwork
 from ottla.testing.faulting import Faulting
 from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.snapshot import Snapshot
-    from ottla.broker.state.timeline import History, Timeline
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.changes.snapshot import Snapshot
+    from ottla.control.state.timeline import History, Timeline
     from ottla.testing.async_broker import AsyncBroker
     from ottla.testing.trace.document import Trace
 
@@ -309,7 +309,7 @@ class Broker(Looking, Clockwork, Faulting):
         return self._server
 
     def _run(self) -> None:
-        from ottla.broker.event_loop import new_event_loop
+        from ottla.broker.lifecycle.event_loop import new_event_loop
 
         try:
             with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -320,8 +320,8 @@ class Broker(Looking, Clockwork, Faulting):
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
-        from ottla.broker.server import Server
-        from ottla.broker.structured_log import make_log
+        from ottla.broker.lifecycle.server import Server
+        from ottla.broker.reporting.structured_log import make_log
         from ottla.purgatory import SystemClock, VirtualClock
 
         self._loop = asyncio.get_running_loop()
@@ -340,7 +340,7 @@ class Broker(Looking, Clockwork, Faulting):
         await self._server.run(on_ready=self._begin_to_serve)
 
     def _begin_to_serve(self) -> None:
-        from ottla.broker.state.timeline import History
+        from ottla.control.state.timeline import History
 
         server = self._running
         if not self._ready.set_running_or_notify_cancel():

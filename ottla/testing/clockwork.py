@@ -13,8 +13,8 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.deadlines import Deadline
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.state.deadlines import Deadline
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class Deadlines:
 
         kind: session, join, sync, fetch, produce, round or other.
         """
-        from ottla.broker.state.deadlines import deadlines
+        from ottla.control.state.deadlines import deadlines
 
         found: list[Deadline] = self.look(lambda server: deadlines(server.services, server.timer))
         return [deadline for deadline in found if kind in (None, deadline.kind) and group in (None, deadline.group_id)]
@@ -57,7 +57,7 @@ class Clockwork(Deadlines):
         moved_ms = 0
         while not condition():
             if moved_ms >= limit_ms:
-                from ottla.broker.state.waiting import NotInTime
+                from ottla.control.state.waiting import NotInTime
 
                 name = getattr(condition, "__qualname__", repr(condition))
                 raise NotInTime(f"moved time by {limit_ms} ms in vain for {name}; next: {self.next_deadline()}")

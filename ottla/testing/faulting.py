@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ottla.broker.server import Server
+    from ottla.broker.lifecycle.server import Server
     from ottla.testing.barriers import Hold
     from ottla.testing.faults import Fault, Faults
 

@@ -22,9 +22,9 @@ from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
-    from ottla.broker.faults.fault import Fault as BrokerFault
-    from ottla.broker.faults.fault import Hit
-    from ottla.broker.server import Server
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.faults.fault import Fault as BrokerFault
+    from ottla.control.faults.fault import Hit
     from ottla.testing.inside import Looks
 
 
@@ -229,7 +229,7 @@ class Fault:
 
     def _check_open(self) -> None:
         if self._set is not None:
-            from ottla.broker.faults.misuse import BadFault
+            from ottla.control.faults.misuse import BadFault
 
             raise BadFault(f"{self._set} is set already; say all that happens first, and then how often, once")
 
@@ -241,7 +241,7 @@ class Fault:
 
     def _is_set(self) -> BrokerFault:
         if self._set is None:
-            from ottla.broker.faults.misuse import BadFault
+            from ottla.control.faults.misuse import BadFault
 
             raise BadFault(self.unset())
         return self._set

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.state import group_changes, leader_changes
+from ottla.control.changes import groups, leaders
 
 if TYPE_CHECKING:
     from ottla.testing.inside import Inside
@@ -25,24 +25,22 @@ class GroupVerbs:
         member: a member id or group instance id; a `*` matches any text. Returns the member ids. Raises
         `ChangeRefused` if there is no such member, or if it waits for the answer to a JoinGroup or SyncGroup.
         """
-        return self._inside.look(lambda server: group_changes.expire(server.services, self.group_id, member))
+        return self._inside.look(lambda server: groups.expire(server.services, self.group_id, member))
 
     def evict(self, member: str, *, reason: str | None = None) -> list[str]:
         """Remove these members, as an admin does with removeMembersFromConsumerGroup; returns their ids.
 
         member: as for `expire`. reason: what the admin says besides. Raises `ChangeRefused`.
         """
-        return self._inside.look(lambda server: group_changes.evict(server.services, self.group_id, member, reason))
+        return self._inside.look(lambda server: groups.evict(server.services, self.group_id, member, reason))
 
     def force_rebalance(self, *, reason: str | None = None) -> None:
         """Start a rebalance: all members must join again. Raises `ChangeRefused` if there are none."""
-        self._inside.look(lambda server: group_changes.force_rebalance(server.services, self.group_id, reason))
+        self._inside.look(lambda server: groups.force_rebalance(server.services, self.group_id, reason))
 
     def move_coordinator(self, *, to: int) -> None:
         """Make another node the coordinator of this group, and of all groups in its partition of __consumer_offsets.
 
         Raises `ChangeRefused` if the node is not up, or if no group was ever asked for.
         """
-        self._inside.look(
-            lambda server: leader_changes.move_coordinator(server.services, server.cluster, self.group_id, to)
-        )
+        self._inside.look(lambda server: leaders.move_coordinator(server.services, server.cluster, self.group_id, to))

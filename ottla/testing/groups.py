@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ottla.broker.state import conditions
-from ottla.broker.state.changes import commit_offsets
-from ottla.broker.state.groups import GroupView, MemberView, Place, look_at_group
+from ottla.control.changes.topics import commit_offsets
+from ottla.control.state import conditions
+from ottla.control.state.groups import GroupView, MemberView, Place, look_at_group
 from ottla.testing.asserting import assert_rebalances
 from ottla.testing.group_verbs import GroupVerbs
 from ottla.testing.inside import TIMEOUT_S

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.conditions import Condition
-    from ottla.broker.state.timeline import Timeline
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.state.conditions import Condition
+    from ottla.control.state.timeline import Timeline
 
 T = TypeVar("T")
 

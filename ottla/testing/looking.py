@@ -18,9 +18,9 @@ from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.seeing import Seeing
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.conditions import Condition
-    from ottla.broker.state.snapshot import Snapshot
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.changes.snapshot import Snapshot
+    from ottla.control.state.conditions import Condition
     from ottla.testing.groups import Group
     from ottla.testing.topics import Topic
     from ottla.testing.transactions import Transaction
@@ -71,7 +71,7 @@ class Looking(Seeing):
 
         Raises `SnapshotRefused`.
         """
-        from ottla.broker.state.snapshot import restore
+        from ottla.control.changes.snapshot import restore
 
         self.run(lambda server: restore(server.parts, to))
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from ottla.testing.asserting import assert_received, check_api
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.requests import ReceivedRequest, RequestRecorder
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.state.requests import ReceivedRequest, RequestRecorder
     from ottla.testing.inside import Sees
 
 

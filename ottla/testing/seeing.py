@@ -10,12 +10,12 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.connections import ConnectionView
-    from ottla.broker.state.requests import ReceivedRequest
-    from ottla.broker.state.snapshot import Snapshot
-    from ottla.broker.state.timeline import Timeline
-    from ottla.broker.state.transactions import TransactionView
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.changes.snapshot import Snapshot
+    from ottla.control.state.connections import ConnectionView
+    from ottla.control.state.requests import ReceivedRequest
+    from ottla.control.state.timeline import Timeline
+    from ottla.control.state.transactions import TransactionView
 
 T = TypeVar("T")
 
@@ -26,14 +26,14 @@ class Seeing:
     @property
     def transactions(self) -> list[TransactionView]:
         """All transactional ids, with the states of their transactions."""
-        from ottla.broker.state.transactions import look_at_transactions
+        from ottla.control.state.transactions import look_at_transactions
 
         return self.look(lambda server: look_at_transactions(server.services))
 
     @property
     def connections(self) -> list[ConnectionView]:
         """The connections, with the names and versions of their client libraries."""
-        from ottla.broker.state.connections import look_at_connections
+        from ottla.control.state.connections import look_at_connections
 
         return self.look(lambda server: look_at_connections(server.connections))
 
@@ -100,7 +100,7 @@ class Seeing:
 
     def snapshot(self) -> Snapshot:
         """A snapshot of all topics and groups, for `restore`. Raises `SnapshotRefused` if logs are on disk."""
-        from ottla.broker.state.snapshot import snapshot
+        from ottla.control.changes.snapshot import snapshot
 
         return self.look(lambda server: snapshot(server.parts))
 
@@ -109,7 +109,7 @@ class Seeing:
 
         Raises `NoSuchTopic`, and `ChangeRefused` if the node is not up.
         """
-        from ottla.broker.state.leader_changes import move_leader
+        from ottla.control.changes.leaders import move_leader
 
         self.look(lambda server: move_leader(server.services, server.cluster, topic, partition, to))
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
-from ottla.broker.state import changes, conditions
-from ottla.broker.state.topics import PartitionView, Record, TopicView, look_at_topic, records_of
+from ottla.control.changes import topics
+from ottla.control.state import conditions
+from ottla.control.state.topics import PartitionView, Record, TopicView, look_at_topic, records_of
 from ottla.testing.inside import TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -49,17 +50,17 @@ class TopicLooks:
     def create(self, *, partitions: int | None = None, configs: Mapping[str, object] | None = None) -> Self:
         """Make it. partitions: None for num.partitions. configs: by Kafka's names. Raises `ChangeRefused`."""
         texts = {name: str(value) for name, value in (configs or {}).items()}
-        self._inside.look(lambda server: changes.create_topic(server.cluster, self.name, partitions, texts))
+        self._inside.look(lambda server: topics.create_topic(server.cluster, self.name, partitions, texts))
         return self
 
     def grow(self, *, partitions: int) -> Self:
         """Add partitions up to this number. Raises `NoSuchTopic`, `ChangeRefused`."""
-        self._inside.look(lambda server: changes.grow_topic(server.cluster, self.name, partitions))
+        self._inside.look(lambda server: topics.grow_topic(server.cluster, self.name, partitions))
         return self
 
     def delete(self) -> None:
         """Delete it. Raises `NoSuchTopic`."""
-        self._inside.look(lambda server: changes.delete_topic(server.cluster, self.name))
+        self._inside.look(lambda server: topics.delete_topic(server.cluster, self.name))
 
     def produce(
         self,
@@ -76,7 +77,7 @@ class TopicLooks:
         encoded = [_bytes(value) for value in values]
         encoded_headers = [(name, _bytes(value)) for name, value in (headers or {}).items()]
         return self._inside.look(
-            lambda server: changes.append_records(
+            lambda server: topics.append_records(
                 server.cluster,
                 self.name,
                 encoded,
@@ -92,7 +93,7 @@ class TopicLooks:
 
         Raises `NoSuchTopic`, `ChangeRefused`.
         """
-        self._inside.look(lambda server: changes.delete_records(server.cluster, self.name, partition, before))
+        self._inside.look(lambda server: topics.delete_records(server.cluster, self.name, partition, before))
 
 
 class Topic(TopicLooks):

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ottla.broker.state import conditions
-from ottla.broker.state.transactions import TransactionView, look_at_transaction
+from ottla.control.state import conditions
+from ottla.control.state.transactions import TransactionView, look_at_transaction
 from ottla.testing.inside import TIMEOUT_S
 
 if TYPE_CHECKING:
-    from ottla.broker.state.groups import Place
+    from ottla.control.state.groups import Place
     from ottla.testing.inside import Inside
 
 

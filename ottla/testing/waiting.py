@@ -49,6 +49,6 @@ class Waiting:
             self._fail(timeout_s)
 
     def _fail(self, timeout_s: float) -> NoReturn:
-        from ottla.broker.state.waiting import NotInTime
+        from ottla.control.state.waiting import NotInTime
 
         raise NotInTime(f"waited {timeout_s:g} s in vain; {self._inside.look(lambda _: self._instead())}") from None

@@ -16,11 +16,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from ottla.broker.authorizer import ANONYMOUS, AllowAll
-from ottla.broker.background import Ended
 from ottla.broker.delayed.operations import DelayedOperations
 from ottla.broker.network.call import Call
-from ottla.broker.node import BrokerNode
+from ottla.broker.node.broker_node import BrokerNode
+from ottla.broker.upkeep.background import Ended
 from ottla.cluster.topic import Topic
 from ottla.log.job import Job
 from ottla.pacing import Pace
@@ -28,6 +27,7 @@ from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
+from ottla.security.authorizer import ANONYMOUS, AllowAll
 from tests.broker.scene import Scene
 from tests.log.partitions import fill
 from tests.support.client import api_of

@@ -16,8 +16,18 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, cast
 
-from ottla.broker.assembly import assemble
-from ottla.broker.authorizer import (
+from ottla.broker.lifecycle.assembly import assemble
+from ottla.broker.network.call import Call
+from ottla.broker.node.broker_node import BrokerNode
+from ottla.broker.reporting.log_lines import LogLines
+from ottla.broker.upkeep.housekeeping import Housekeeping
+from ottla.cluster.address import Address
+from ottla.cluster.topic import Topic
+from ottla.events.stream import Stream
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
+from ottla.protocol.primitives import Message
+from ottla.purgatory import VirtualClock
+from ottla.security.authorizer import (
     ANONYMOUS,
     AclOperation,
     AclResourceType,
@@ -25,16 +35,6 @@ from ottla.broker.authorizer import (
     Authorizer,
     Principal,
 )
-from ottla.broker.housekeeping import Housekeeping
-from ottla.broker.log_lines import LogLines
-from ottla.broker.network.call import Call
-from ottla.broker.node import BrokerNode
-from ottla.cluster.address import Address
-from ottla.cluster.topic import Topic
-from ottla.events.stream import Stream
-from ottla.protocol.messages.create_topics import CreateTopicsRequest
-from ottla.protocol.primitives import Message
-from ottla.purgatory import VirtualClock
 from ottla.settings.settings import Settings
 from tests.support.client import api_of
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ottla.broker.authorizer import AllowAll
 from ottla.protocol.headers import encode_request_header
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
@@ -27,6 +26,7 @@ from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock
+from ottla.security.authorizer import AllowAll
 from tests.log.partitions import batch_of, numbered
 from tests.support.batches import TIMESTAMP, batch, record, stored
 from tests.support.client import api_of

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
-from ottla.broker.server import Server
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX
-from ottla.broker.control.control import ROUTES
-from ottla.broker.control.http import BODY_BYTES_MAX, CONNECTIONS_MAX
+from ottla.control.api.clock_verbs import ADVANCE_MS_MAX
+from ottla.control.api.control import ROUTES
+from ottla.control.api.http import BODY_BYTES_MAX, CONNECTIONS_MAX
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from ottla.broker import doors
-from ottla.broker.control import control
-from ottla.broker.control.route import Route
+from ottla.broker.lifecycle import sockets
+from ottla.control.api import control
+from ottla.control.api.route import Route
 from ottla.purgatory import VirtualClock
 from tests.cli.script import GET, POST, Script, read_all
 from tests.cli.stage import create
@@ -119,7 +119,7 @@ def test_request_that_fails_is_answered_500_and_ends_alone(answer: Any, monkeypa
 
 def test_connection_that_fails_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever of its task raises."""
-    monkeypatch.setattr("ottla.broker.control.http.Conversation.send", fails)
+    monkeypatch.setattr("ottla.control.api.http.Conversation.send", fails)
     with RunningBroker(may_fail=True, with_control=True) as broker:
         script = Script(broker)
         with script.raw() as client:
@@ -181,7 +181,7 @@ def test_signal_while_a_node_is_being_stopped_is_an_orderly_end_too() -> None:
 
 def test_script_that_takes_no_answers_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has as long as clients have; and who has said half a request has no time at all."""
-    monkeypatch.setattr(doors, "FLUSH_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(sockets, "FLUSH_SECONDS_MAX", 0.05)
     with RunningBroker(with_control=True, clock=VirtualClock()) as broker:
         script = Script(broker)
         with script.raw() as greedy, script.raw() as slow:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.control import feed
-from ottla.broker.control.feed import Feed
 from ottla.broker.network.call import Call
+from ottla.control.api import feed
+from ottla.control.api.feed import Feed
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest

@@ -16,10 +16,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from ottla.broker.control.clock_verbs import ADVANCE_MS_MAX
-from ottla.broker.control.control import ROUTES
-from ottla.broker.control.route import WAIT_MS_MAX
-from ottla.broker.faults.wish import AIM_WORDS, TIMES_WORDS
+from ottla.control.api.clock_verbs import ADVANCE_MS_MAX
+from ottla.control.api.control import ROUTES
+from ottla.control.api.route import WAIT_MS_MAX
+from ottla.control.faults.wish import AIM_WORDS, TIMES_WORDS
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from tests.cli.script import Script

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker import doors
+from ottla.broker.lifecycle import sockets
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -374,7 +374,7 @@ def test_parked_answers_leave_before_the_broker_does() -> None:
 
 def test_client_that_reads_nothing_delays_the_end_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its answers are dropped then; the broker stops."""
-    monkeypatch.setattr(doors, "FLUSH_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(sockets, "FLUSH_SECONDS_MAX", 0.05)
     with Broker() as kafka, Client(kafka.bootstrap_servers) as client:
         fill_with_unread_answers(client, 20_000_000)
         kafka.stop()

@@ -27,13 +27,13 @@ sys.exit(main(["serve", "--listen", "127.0.0.1:0"]))
 _WAITING = {
     "aiokafka": "ottla topics and groups",
     "h11": "--control",
-    "ottla.broker.control": "--control",
+    "ottla.control.api": "--control",
     "ottla.broker.groups.journal_file": "--journal",
     "ottla.broker.network.timed_call": "--log-level debug",
     "ottla.broker.events": "the first group",
     "ottla.broker.handlers": "the first request of each kind",
     "ottla.settings.stored": "a setting that nothing goes by",
-    "ottla.broker.docs": "make docs",
+    "ottla.cli.reference.events_and_settings": "make docs",
     "ottla.coordinator": "the first group",
     "ottla.protocol.messages.": "the first request of each kind",
     "ottla.log.": "the first topic",
@@ -69,7 +69,7 @@ def loaded() -> Iterator[set[str]]:
 
 def test_what_serving_needs_is_there(loaded: set[str]) -> None:
     """Else the other test would prove nothing."""
-    assert {"uvloop", "ottla.broker.server", "ottla.broker.network.connection"} <= loaded
+    assert {"uvloop", "ottla.broker.lifecycle.server", "ottla.broker.network.connection"} <= loaded
 
 
 @pytest.mark.parametrize("name", _WAITING)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.control.snapshots import SNAPSHOTS_KEPT_MAX
+from ottla.control.api.snapshots import SNAPSHOTS_KEPT_MAX
 from tests.cli.script import Script
 from tests.cli.stage import begin_transaction, commit, create, join, produce
 from tests.cli.terminal import PROGRAM, SECONDS_MAX, Serving, only_line, ottla, serving

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.log_dirs import MEMORY
+from ottla.cluster.log_dirs import MEMORY
 from ottla.protocol.errors import ErrorCode
 from tests.clients.client_process import ClientProcess, refused
 from tests.clients.conftest import SETTINGS, starter, unique_name

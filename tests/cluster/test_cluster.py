@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from ottla.broker.coordinators import group_coordinator, group_partition
+from ottla.broker.internal.coordinators import group_coordinator, group_partition
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC, TRANSACTION_TOPIC

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
+    from ottla.broker.lifecycle.server import Server
     from ottla.testing import Broker
 
 

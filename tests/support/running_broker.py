@@ -23,10 +23,10 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import pytest
 
-from ottla.broker.event_loop import new_event_loop
+from ottla.broker.lifecycle.event_loop import new_event_loop
+from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
-from ottla.broker.server import Server
 from ottla.cluster.address import Address
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.log.storage.file_operations import FileOperations

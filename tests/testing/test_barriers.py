@@ -15,7 +15,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.testing import BadFault, Broker, FaultNeverFired, NotInTime
 from ottla.testing.barriers import NothingHeld
-from tests.broker.faults.scene import create, fetch_request, fetched, heartbeat, metadata_request, produce_request
+from tests.control.faults.scene import create, fetch_request, fetched, heartbeat, metadata_request, produce_request
 from tests.support.client import Client
 
 

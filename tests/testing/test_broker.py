@@ -16,8 +16,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from ottla.broker.state.snapshot import SnapshotRefused
 from ottla.cluster.address import MachineRefused
+from ottla.control.changes.snapshot import SnapshotRefused
 from ottla.testing import Broker
 
 

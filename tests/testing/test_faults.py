@@ -15,7 +15,7 @@ from kafka import KafkaConsumer
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.testing import BadFault, Broker, FaultNeverFired, NotInTime
 from ottla.testing.faults import Fault
-from tests.broker.faults.scene import create, find, heartbeat, metadata_request
+from tests.control.faults.scene import create, find, heartbeat, metadata_request
 from tests.support.client import Client
 
 

@@ -11,7 +11,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.testing import BadFault, Broker
-from tests.broker.faults.scene import commit, committed, create, produce, produce_request
+from tests.control.faults.scene import commit, committed, create, produce, produce_request
 from tests.support.client import Client
 
 OFFSETS = "__consumer_offsets"

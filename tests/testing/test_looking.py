@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from ottla.broker.state.groups import GroupView, MemberView
+from ottla.control.state.groups import GroupView, MemberView
 from ottla.testing import Broker, NotInTime
 from ottla.testing.groups import Group
 from tests.testing.consuming import consuming

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 from ottla.broker.network.call import Call
 from ottla.broker.network.routes import Route
-from ottla.broker.state.requests import RequestRecorder
+from ottla.control.state.requests import RequestRecorder
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
 from ottla.protocol.messages.api_versions import ApiVersionsRequest

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
-from ottla.broker.state.seeds import SeedError, read_seed
 from ottla.cluster.address import MachineRefused
+from ottla.control.changes.seeds import SeedError, read_seed
 from ottla.testing import Broker, ChangeRefused, NoSuchTopic
 from tests.cli.terminal import ottla, serving
 from tests.testing.consuming import consuming

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.state.sentences import sentence
+from ottla.control.state.sentences import sentence
 from ottla.events.kind import KINDS
 from ottla.events.stream import Event
 

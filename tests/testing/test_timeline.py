@@ -7,8 +7,8 @@ from time import perf_counter_ns
 
 import pytest
 
-from ottla.broker.state.sentences import sentence, shortened
-from ottla.broker.state.timeline import History, Timeline
+from ottla.control.state.sentences import sentence, shortened
+from ottla.control.state.timeline import History, Timeline
 from ottla.events.kind import Kind
 from ottla.events.stream import Event, Stream
 from ottla.testing import Broker

@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from ottla.broker.server import Server
-from ottla.broker.state.conditions import Condition, transaction_is
-from ottla.broker.state.transactions import TransactionView
+from ottla.broker.lifecycle.server import Server
+from ottla.control.state.conditions import Condition, transaction_is
+from ottla.control.state.transactions import TransactionView
 from ottla.testing import Broker, NotInTime, Simulation
 from ottla.testing.simulation.simulated_broker import SimulatedBroker
 from tests.support.patience import PATIENCE_SECONDS

@@ -20,7 +20,7 @@ from ottla.settings.table import all_settings, find_setting
 from ottla.settings.values import format_value
 
 if TYPE_CHECKING:
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.node.broker_node import BrokerNode
 
 #: What Java reads as an int, more or less; Python would read more, and take its time over it.
 _NODE_ID: Final = re.compile(r"[+-]?[0-9]{1,10}")

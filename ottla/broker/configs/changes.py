@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from ottla.broker.configs.resource import RESOURCE_TYPES, ConfigResource, Operation, ResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
+from ottla.security.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from ottla.settings.values import format_value
 
 #: A value is written into Kafka's metadata log with an int16 length; only appending can make one longer.

@@ -31,7 +31,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.settings.setting import Setting
 
 if TYPE_CHECKING:
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.node.broker_node import BrokerNode
 
 
 def find_resource(resource_type: int, name: str, node: BrokerNode) -> ConfigResource:

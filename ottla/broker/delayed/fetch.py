@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ottla.broker.fetching.reading import FetchParams, read_partitions
-from ottla.broker.partition_access import access_error, find_partition
+from ottla.cluster.partition_access import access_error, find_partition
 from ottla.log.partition import Partition
 from ottla.pacing import paced
 from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
     from ottla.broker.fetching.fetch_session import FetchedPartition
-    from ottla.broker.partition_access import AskedNode
+    from ottla.cluster.partition_access import AskedNode
     from ottla.cluster.topic import Placement
     from ottla.log.partition_answers import ReadResult
 

@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ottla.broker.partition_access import access_error
+from ottla.cluster.partition_access import access_error
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
-    from ottla.broker.partition_access import AskedNode
+    from ottla.cluster.partition_access import AskedNode
     from ottla.cluster.topic import Placement
     from ottla.log.partition import Partition
     from ottla.log.partition_answers import AppendResult

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from ottla.broker.partition_access import NO_LEADER_EPOCH
+from ottla.cluster.partition_access import NO_LEADER_EPOCH
 from ottla.pacing import paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import ZERO_UUID

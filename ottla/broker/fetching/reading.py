@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ottla.broker.fetching.fetch_session import FetchedPartition
-from ottla.broker.partition_access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
+from ottla.cluster.partition_access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
 from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
-    from ottla.broker.partition_access import AskedNode
+    from ottla.cluster.partition_access import AskedNode
     from ottla.cluster.topic import Placement
 
 

@@ -17,7 +17,7 @@ from ottla.broker.internal.loading import Loading
 from ottla.broker.internal.log import InternalLog
 from ottla.broker.internal.recovery import Recovery
 from ottla.broker.internal.topic import InternalTopic
-from ottla.broker.rounds import PAUSE_MS_MIN
+from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.cluster.uuids import uuid_of
 from ottla.coordinator.config import GroupConfig
@@ -30,7 +30,7 @@ from ottla.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
-    from ottla.broker.background import Background
+    from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.log import Log as GroupLog
     from ottla.events.stream import Event, Stream

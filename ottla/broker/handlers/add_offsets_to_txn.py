@@ -9,10 +9,9 @@ Kafka: KafkaApis.handleAddOffsetsToTxnRequest.
 
 from __future__ import annotations
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
-from ottla.broker.coordinators import group_partition
+from ottla.broker.internal.coordinators import group_partition
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.transactions.answers import errors_of
 from ottla.coordinator.transactions.decisions import as_known
@@ -20,6 +19,7 @@ from ottla.coordinator.transactions.events import AddPartitionsRequested
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 
 class _Added:

@@ -18,11 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
-from ottla.broker.access import allows, allows_on_cluster
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_partition
+from ottla.broker.security.access import allows, allows_on_cluster
+from ottla.cluster.partition_access import find_partition
 from ottla.cluster.topic_names import INTERNAL_TOPICS
 from ottla.coordinator.runtime.effects import Token
 from ottla.coordinator.transactions.answers import all_partitions, each_partition, errors_of
@@ -32,6 +31,7 @@ from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, To
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _BATCHED_FROM: Final = 4
 

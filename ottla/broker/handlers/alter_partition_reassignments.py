@@ -20,10 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_partition
+from ottla.broker.security.access import allows_on_cluster
+from ottla.cluster.partition_access import find_partition
 from ottla.cluster.placement import check_replicas
 from ottla.cluster.reassignment import needs_unclean_election
 from ottla.cluster.refused import Refused
@@ -33,9 +32,10 @@ from ottla.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
+from ottla.security.authorizer import AclOperation
 
 if TYPE_CHECKING:
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.node.broker_node import BrokerNode
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.topic import Topic
 

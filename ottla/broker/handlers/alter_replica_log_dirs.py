@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
-from ottla.broker.log_dirs import log_dir
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_accessible
+from ottla.broker.security.access import allows_on_cluster
+from ottla.cluster.log_dirs import log_dir
+from ottla.cluster.partition_access import find_accessible
 from ottla.pacing import breathe, paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
+from ottla.security.authorizer import AclOperation
 
 #: The longest name of `topic-partition.<id>-future`, and how much of it the end takes. Kafka: UnifiedLog.
 _DIRECTORY_NAME_LENGTH_MAX: Final = 255

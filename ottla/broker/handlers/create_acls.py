@@ -8,12 +8,12 @@ Errors, for each rule: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED. Kafka: A
 
 from __future__ import annotations
 
-from ottla.broker.acl_rules import refusal
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
+from ottla.broker.security.acl_rules import refusal
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from ottla.security.authorizer import AclOperation
 
 
 def handle(request: CreateAclsRequest, call: Call) -> CreateAclsResponse:

@@ -17,9 +17,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.placement import check_replicas, place
 from ottla.cluster.refused import Refused
@@ -27,6 +26,7 @@ from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 #: By one request. Kafka: QuorumController.MAX_RECORDS_PER_USER_OP, a record being made for each partition.
 _PARTITIONS_ADDED_MAX: Final = 10_000

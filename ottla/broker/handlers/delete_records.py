@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import access_error, find_partition
+from ottla.cluster.partition_access import access_error, find_partition
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse

@@ -8,11 +8,11 @@ Errors: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED. Kafka: AclApis.handleDe
 
 from __future__ import annotations
 
-from ottla.broker.acl_rules import refusal
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
+from ottla.broker.security.acl_rules import refusal
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from ottla.security.authorizer import AclOperation
 
 
 def handle(request: DescribeAclsRequest, call: Call) -> DescribeAclsResponse:

@@ -16,13 +16,13 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
+from ottla.security.authorizer import AclOperation
 
 _USER, _CLIENT_ID, _IP = "user", "client-id", "ip"
 _TYPES: Final = frozenset((_USER, _CLIENT_ID, _IP))

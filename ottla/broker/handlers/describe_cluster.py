@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.authorized_operations import NOT_ASKED, authorized_cluster_operations
 from ottla.broker.network.call import Call
+from ottla.broker.security.authorized_operations import NOT_ASKED, authorized_cluster_operations
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 

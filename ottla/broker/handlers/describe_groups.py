@@ -9,14 +9,14 @@ Kafka: KafkaApis.handleDescribeGroupsRequest, GroupMetadataManager.describeGroup
 
 from __future__ import annotations
 
-from ottla.broker.authorized_operations import authorized_operations
-from ottla.broker.authorizer import AclResourceType
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
+from ottla.broker.security.authorized_operations import authorized_operations
 from ottla.coordinator.classic.events import DescribeRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from ottla.security.authorizer import AclResourceType
 
 
 def handle(request: DescribeGroupsRequest, call: Call) -> None:

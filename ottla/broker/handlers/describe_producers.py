@@ -11,16 +11,16 @@ Kafka: KafkaApis.handleDescribeProducersRequest, UnifiedLog.activeProducers.
 
 from __future__ import annotations
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_accessible
+from ottla.broker.security.access import allows
+from ottla.cluster.partition_access import find_accessible
 from ottla.cluster.topic import Topic
 from ottla.cluster.topic_names import name_fault
 from ottla.log.producer_entry import ProducerEntry
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _Topic = DescribeProducersResponse.TopicResponse
 _Partition = DescribeProducersResponse.PartitionResponse

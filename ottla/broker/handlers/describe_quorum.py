@@ -17,13 +17,13 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.topic_names import METADATA_TOPIC
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from ottla.security.authorizer import AclOperation
 
 _LEADER_EPOCH: Final = 1
 #: Kafka: metadata.max.idle.interval.ms.

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ottla.broker.authorized_operations import authorized_operations
-from ottla.broker.authorizer import AclResourceType
 from ottla.broker.network.call import Call
+from ottla.broker.security.authorized_operations import authorized_operations
 from ottla.cluster.address import Address
 from ottla.cluster.topic import NO_LEADER, Topic
 from ottla.cluster.topic_names import INTERNAL_TOPICS, name_fault
@@ -27,6 +26,7 @@ from ottla.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
+from ottla.security.authorizer import AclResourceType
 
 _Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 

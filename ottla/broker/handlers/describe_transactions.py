@@ -10,15 +10,15 @@ Kafka: KafkaApis.handleDescribeTransactionsRequest, TransactionCoordinator.handl
 
 from __future__ import annotations
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.coordinator.transactions.answers import describe_refused
 from ottla.coordinator.transactions.events import DescribeRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 
 def handle(request: DescribeTransactionsRequest, call: Call) -> None:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows_on_cluster
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
 )
+from ottla.security.authorizer import AclOperation
 
 _Result = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 

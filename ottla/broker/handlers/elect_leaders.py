@@ -17,16 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
-from ottla.broker.node import BrokerNode
-from ottla.broker.partition_access import find_partition
+from ottla.broker.node.broker_node import BrokerNode
+from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.election import Election
+from ottla.cluster.partition_access import find_partition
 from ottla.cluster.topic import NO_LEADER
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from ottla.security.authorizer import AclOperation
 
 _Topic = ElectLeadersResponse.ReplicaElectionResult
 _Partition = ElectLeadersResponse.PartitionResult

@@ -12,12 +12,12 @@ Kafka: KafkaApis.handleEndTxnRequest.
 
 from __future__ import annotations
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.coordinator.transactions.events import EndTxnRequested
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 
 def handle(request: EndTxnRequest, call: Call) -> EndTxnResponse | None:

@@ -28,8 +28,8 @@ from ottla.broker.fetching.fetch_session import FetchContext, FetchedPartition, 
 from ottla.broker.fetching.reading import FetchParams, read_partitions
 from ottla.broker.network.call import Call
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX, WATCHED_PARTITIONS_MAX
-from ottla.broker.node import BrokerNode
-from ottla.broker.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
+from ottla.broker.node.broker_node import BrokerNode
+from ottla.cluster.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
 from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import FEW_ELEMENTS, paced
 from ottla.protocol.errors import ErrorCode

@@ -19,15 +19,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
-from ottla.broker.coordinators import group_coordinator, transaction_coordinator
+from ottla.broker.internal.coordinators import group_coordinator, transaction_coordinator
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.cluster.address import Address
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _GROUP: Final = 0
 _TRANSACTION: Final = 1

@@ -16,13 +16,13 @@ Kafka: KafkaApis.handleInitProducerIdRequest, TransactionCoordinator.handleInitP
 
 from __future__ import annotations
 
-from ottla.broker.access import allows, allows_on_cluster, allows_on_some_topic
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows, allows_on_cluster, allows_on_some_topic
 from ottla.cluster.refused import Refused
 from ottla.coordinator.transactions.events import InitProducerIdRequested
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 
 def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse | None:

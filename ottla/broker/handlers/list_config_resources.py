@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.configs.resource import RESOURCE_TYPES, ResourceType
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows_on_cluster
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
+from ottla.security.authorizer import AclOperation
 
 #: By version.
 _TYPES: Final = {0: frozenset((ResourceType.CLIENT_METRICS,)), 1: RESOURCE_TYPES}

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_accessible
+from ottla.cluster.partition_access import find_accessible
 from ottla.log.partition_answers import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_partition
+from ottla.broker.security.access import allows_on_cluster
+from ottla.cluster.partition_access import find_partition
 from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
@@ -23,6 +22,7 @@ from ottla.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from ottla.security.authorizer import AclOperation
 
 _Topic = ListPartitionReassignmentsResponse.OngoingTopicReassignment
 _Partition = ListPartitionReassignmentsResponse.OngoingPartitionReassignment

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.coordinator.transactions.states import NEVER_SEEN, TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 if TYPE_CHECKING:
     from ottla.re2 import Pattern

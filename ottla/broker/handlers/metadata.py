@@ -22,13 +22,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ottla.broker.authorized_operations import (
+from ottla.broker.network.call import Call
+from ottla.broker.security.authorized_operations import (
     NOT_ASKED,
     authorized_cluster_operations,
     authorized_operations,
 )
-from ottla.broker.authorizer import AclResourceType
-from ottla.broker.network.call import Call
 from ottla.cluster.address import Address
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.topic import NO_LEADER, Topic
@@ -37,6 +36,7 @@ from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ottla.protocol.primitives import ZERO_UUID
+from ottla.security.authorizer import AclResourceType
 
 _Topic = MetadataResponse.MetadataResponseTopic
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from ottla.broker import commit_frames
+from ottla.broker.groups import commit_frames
 from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import commit_refused

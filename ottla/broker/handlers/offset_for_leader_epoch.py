@@ -13,7 +13,7 @@ Kafka: KafkaApis.handleOffsetForLeaderEpochRequest, Partition.lastOffsetForLeade
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_accessible
+from ottla.cluster.partition_access import find_accessible
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse

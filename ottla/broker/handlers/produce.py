@@ -25,14 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX
-from ottla.broker.node import BrokerNode
-from ottla.broker.partition_access import current_leader, find_partition
-from ottla.broker.plain_produce import PLAIN_VERSIONS, answer_plain
+from ottla.broker.node.broker_node import BrokerNode
+from ottla.broker.producing.plain_produce import PLAIN_VERSIONS, answer_plain
+from ottla.broker.security.access import allows
+from ottla.cluster.partition_access import current_leader, find_partition
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
@@ -44,6 +43,7 @@ from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
 from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_validation import only_batch
 from ottla.protocol.records import BATCH_OVERHEAD, COMPRESSION_MASK, TRANSACTIONAL_FLAG, BatchHeader, batch_spans
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 if TYPE_CHECKING:
     from ottla.coordinator.transactions.transaction import TopicPartition
@@ -113,7 +113,7 @@ def _admit(
     request: ProduceRequest, call: Call, sent: dict[Key, _Sent], results: dict[Key, AppendResult], producer: Producer
 ) -> None:
     """Append transactional batches when the coordinator of the transaction has let them in."""
-    from ottla.broker.admission import Admission, Batch
+    from ottla.broker.producing.admission import Admission, Batch
 
     assert request.transactional_id is not None, "it was asked for"
     node_id = call.node.node_id

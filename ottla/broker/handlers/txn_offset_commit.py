@@ -20,13 +20,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.access import allows
-from ottla.broker.authorizer import AclOperation, AclResourceType
-from ottla.broker.coordinators import group_partition
 from ottla.broker.handlers.offset_commit import is_too_large
+from ottla.broker.internal.coordinators import group_partition
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_accessible
+from ottla.broker.security.access import allows
 from ottla.broker.transactions.asking import Asking, ask, of_offset_commit
+from ottla.cluster.partition_access import find_accessible
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import transactional_commit_refused
 from ottla.coordinator.offsets.events import TxnOffsetCommitRequested
@@ -36,6 +35,7 @@ from ottla.log.producer_state import Verification
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 if TYPE_CHECKING:
     from ottla.cluster.topic import Topic

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.features import change_levels, check_update
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from ottla.security.authorizer import AclOperation
 
 _RESULTS_UP_TO_VERSION: Final = 1
 

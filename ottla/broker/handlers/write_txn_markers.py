@@ -14,17 +14,17 @@ Kafka: KafkaApis.handleWriteTxnMarkersRequest, ReplicaManager.onlinePartition, C
 
 from __future__ import annotations
 
-from ottla.broker.access import allows_on_cluster
-from ottla.broker.authorizer import AclOperation
 from ottla.broker.network.call import Call
-from ottla.broker.partition_access import find_partition, holds_replica
+from ottla.broker.security.access import allows_on_cluster
 from ottla.broker.transactions.markers import write_marker
+from ottla.cluster.partition_access import find_partition, holds_replica
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.transactions.transaction import TopicPartition
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from ottla.security.authorizer import AclOperation
 
 _Result = WriteTxnMarkersResponse.WritableTxnMarkerResult
 _Topic = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult

@@ -26,7 +26,7 @@ from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import batch_spans, read_header
 
 if TYPE_CHECKING:
-    from ottla.broker.background import Background
+    from ottla.broker.upkeep.background import Background
     from ottla.coordinator.runtime.runtime import Loading as RuntimeLoading
     from ottla.coordinator.runtime.runtime import Runtime
     from ottla.coordinator.runtime.shard import Shard

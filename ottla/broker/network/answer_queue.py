@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.call import Call
     from ottla.broker.network.holdings import Holdings
     from ottla.broker.network.outbox import Outbox
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.node.broker_node import BrokerNode
 
 
 class AnswerQueue(ClientSocket):

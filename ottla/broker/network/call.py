@@ -29,9 +29,9 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message, Writer
 
 if TYPE_CHECKING:
-    from ottla.broker.authorizer import Authorizer, Principal
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.node.broker_node import BrokerNode
     from ottla.pacing import Pace
+    from ottla.security.authorizer import Authorizer, Principal
 
 
 _LONG_TEXT: Final = "the answer would have a text of more than 32,767 bytes"

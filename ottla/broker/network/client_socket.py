@@ -21,7 +21,7 @@ from ottla.protocol.primitives import Buffer, DecodeError
 
 if TYPE_CHECKING:
     from ottla.broker.network.holdings import Holdings
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.node.broker_node import BrokerNode
 
 #: SO_LINGER: on, for 0 seconds.
 _NO_LINGER: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)

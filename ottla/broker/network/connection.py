@@ -23,7 +23,6 @@ import struct
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.authorizer import ANONYMOUS
 from ottla.broker.network.answer_queue import AnswerQueue
 from ottla.broker.network.call import Call
 from ottla.broker.network.foreign_protocols import looks_like
@@ -32,12 +31,13 @@ from ottla.broker.network.partial_frames import LargeFrame, Partial, begin_frame
 from ottla.pacing import costs
 from ottla.protocol.headers import REQUEST_FIXED_BYTES, skip_header_tags
 from ottla.protocol.primitives import Buffer
+from ottla.security.authorizer import ANONYMOUS
 
 if TYPE_CHECKING:
-    from ottla.broker.authorizer import Principal
     from ottla.broker.network.host import Host
     from ottla.broker.network.routes import Route
     from ottla.protocol.primitives import Message
+    from ottla.security.authorizer import Principal
 
 _read_size = struct.Struct(">i").unpack_from
 _read_correlation_id_and_client_id_length = struct.Struct(">4xih").unpack_from

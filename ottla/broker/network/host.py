@@ -5,13 +5,13 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop
 from typing import Protocol, TypeVar
 
-from ottla.broker.authorizer import Authorizer
 from ottla.broker.network.call import Call, CallRecorder
 from ottla.broker.network.holdings import Holdings
 from ottla.broker.network.outbox import Outbox
 from ottla.broker.network.routes import Routes
-from ottla.broker.node import BrokerNode
+from ottla.broker.node.broker_node import BrokerNode
 from ottla.pacing import Pace
+from ottla.security.authorizer import Authorizer
 
 C_contra = TypeVar("C_contra", contravariant=True)
 

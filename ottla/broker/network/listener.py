@@ -13,7 +13,6 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from ottla.broker.authorizer import AllowAll, Authorizer
 from ottla.broker.network.call import Call, LongCall
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import DEFAULT_NAME
@@ -26,8 +25,9 @@ from ottla.broker.network.limits import (
 )
 from ottla.broker.network.outbox import Outbox
 from ottla.broker.network.routes import Routes
-from ottla.broker.node import BrokerNode
+from ottla.broker.node.broker_node import BrokerNode
 from ottla.events.kind import Kind
+from ottla.security.authorizer import AllowAll, Authorizer
 
 if TYPE_CHECKING:
     from ottla.broker.network.call import CallRecorder

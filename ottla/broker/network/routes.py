@@ -28,7 +28,7 @@ from ottla.protocol.registry import api
 
 if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
-    from ottla.broker.node import BrokerNode
+    from ottla.broker.node.broker_node import BrokerNode
 
 #: Gets the decoded request, and who was asked.
 IsLong: TypeAlias = "Callable[[Message, BrokerNode], bool]"

@@ -17,9 +17,9 @@ from ottla.broker.internal.loading import Loading
 from ottla.broker.internal.log import InternalLog
 from ottla.broker.internal.recovery import Recovery
 from ottla.broker.internal.topic import InternalTopic
-from ottla.broker.rounds import PAUSE_MS_MIN
 from ottla.broker.transactions.markers import MAY_BE_WRITABLE, Groups, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
+from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
@@ -32,7 +32,7 @@ from ottla.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
-    from ottla.broker.background import Background
+    from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.effects import Writer
     from ottla.coordinator.runtime.records import Record

@@ -23,7 +23,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ottla.broker.partition_access import find_partition
+from ottla.cluster.partition_access import find_partition
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.transactions.events import MarkersWritten
@@ -33,8 +33,8 @@ from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
-    from ottla.broker.background import Background
     from ottla.broker.groups.coordination import GroupCoordination
+    from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.topic import Placement
     from ottla.coordinator.transactions.coordinator import TransactionCoordinator

@@ -1,4 +1,6 @@
-"""The pages of docs/ that are printed from the command line's parsers and from the docstrings of `ottla.testing`.
+"""The pages of docs/ that are printed from the code: command lines, `ottla.testing`, settings, events.
+
+docs/groups.md comes from `ottla.coordinator.groups.tables`, docs/transactions.md from the same of transactions.
 
     python -m ottla.cli.reference docs
 
@@ -12,11 +14,15 @@ from pathlib import Path
 from typing import Final
 
 from ottla.cli.reference.commands import commands_page
+from ottla.cli.reference.events_and_settings import config_page, events_page, logs_page
 from ottla.cli.reference.testing import testing_page
 
 #: What each page says, by its name in docs/.
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "command-line.md": commands_page,
+    "config.md": config_page,
+    "events.md": events_page,
+    "logs.md": logs_page,
     "testing-reference.md": testing_page,
 }
 

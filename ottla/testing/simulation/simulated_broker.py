@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ottla.broker.state.timeline import History
+from ottla.control.state.timeline import History
 from ottla.testing.aio import AsyncLooking
 from ottla.testing.faulting import Faulting
 
 if TYPE_CHECKING:
-    from ottla.broker.server import Server
-    from ottla.broker.state.conditions import Condition
-    from ottla.broker.state.timeline import Timeline
+    from ottla.broker.lifecycle.server import Server
+    from ottla.control.state.conditions import Condition
+    from ottla.control.state.timeline import Timeline
     from ottla.events.stream import Event
     from ottla.testing.simulation.host import Host
     from ottla.testing.simulation.loop import SimulatedLoop

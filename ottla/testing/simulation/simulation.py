@@ -16,9 +16,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from random import Random
 from typing import Any, Final, TypeVar
 
+from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
-from ottla.broker.server import Server
-from ottla.broker.structured_log import make_log
+from ottla.broker.reporting.structured_log import make_log
 from ottla.settings.settings import Settings
 from ottla.testing.broker import TEST_SETTINGS, setting_text
 from ottla.testing.simulation.loop import SimulatedLoop

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from ottla.broker.state.decoded import Json
+    from ottla.control.state.decoded import Json
 
 #: Of the document. New fields may come without it growing.
 VERSION: Final = 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ottla.broker.state.decoded import as_json
+from ottla.control.state.decoded import as_json
 from ottla.events.kind import KINDS
 from ottla.testing.trace.document import Trace, TracedEvent, TracedRequest
 
 if TYPE_CHECKING:
-    from ottla.broker.state.requests import ReceivedRequest, RequestRecorder
-    from ottla.broker.state.timeline import History, Moment
+    from ottla.control.state.requests import ReceivedRequest, RequestRecorder
+    from ottla.control.state.timeline import History, Moment
 
 
 def trace_of(

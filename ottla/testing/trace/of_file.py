@@ -14,14 +14,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.broker.state.sentences import sentence
+from ottla.control.state.sentences import sentence
 from ottla.events.kind import KINDS, Kind
 from ottla.events.stream import Event
 from ottla.page import DATA_BEGIN, DATA_END
 from ottla.testing.trace.document import TRACES, VERSION, Trace, TracedEvent, TracedRequest
 
 if TYPE_CHECKING:
-    from ottla.broker.state.decoded import Json
+    from ottla.control.state.decoded import Json
 
 #: Of a line of the journal: what is not a detail of its event.
 _LINE_KEYS: Final = ("v", "line", "t", "group", "seq", "event", "generation")

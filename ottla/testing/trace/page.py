@@ -9,7 +9,7 @@ from ottla.page import page, script_of, viewer_text
 from ottla.testing.trace.document import TRACES
 
 if TYPE_CHECKING:
-    from ottla.broker.state.decoded import Json
+    from ottla.control.state.decoded import Json
 
 #: In the order in which they stand in the page: each knows those before it.
 SCRIPTS: Final = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker import background
+from ottla.broker.upkeep import background
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.classic.events import Event

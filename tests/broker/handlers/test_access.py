@@ -12,7 +12,6 @@ from typing import Final
 
 import pytest
 
-from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from ottla.cluster.topic_names import GROUP_TOPIC, SHARE_GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -35,6 +34,7 @@ from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from ottla.protocol.primitives import Message
+from ottla.security.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from tests.broker.scene import ANY_NAME, AllowsNothing, Scene
 from tests.support.batches import batch
 from tests.support.client import Client, api_of

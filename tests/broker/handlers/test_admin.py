@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
-from ottla.broker.log_dirs import MEMORY
 from ottla.cluster.features import METADATA_VERSION, TRANSACTION_VERSION
+from ottla.cluster.log_dirs import MEMORY
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
@@ -24,6 +23,7 @@ from ottla.protocol.messages.list_config_resources import ListConfigResourcesReq
 from ottla.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from ottla.protocol.messages.update_features import UpdateFeaturesRequest
 from ottla.protocol.primitives import Message
+from ottla.security.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from tests.broker.scene import WALL_MS, AllowsNothing, Scene
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.authorizer import AclOperation, AclResourceType
 from ottla.log.producer_entry import NumberedBatch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from ottla.security.authorizer import AclOperation, AclResourceType
 from tests.broker.scene import WALL_MS, AllowsNothing, Scene
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.log_dirs import MEMORY
 from ottla.broker.network.apis import SERVED
+from ottla.cluster.log_dirs import MEMORY
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest

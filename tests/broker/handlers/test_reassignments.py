@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from ottla.broker.coordinators import group_partition
 from ottla.broker.handlers import alter_partition_reassignments
+from ottla.broker.internal.coordinators import group_partition
 from ottla.broker.network.call import Call
 from ottla.cluster.topic import Topic
 from ottla.events.kind import Kind

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.authorizer import ANONYMOUS
 from ottla.broker.network.call import Call, LongCall
 from ottla.broker.network.interception import InterceptedCall, Rehearsal
 from ottla.broker.network.routes import Route, Routes
@@ -26,6 +25,7 @@ from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
+from ottla.security.authorizer import ANONYMOUS
 from tests.support.batches import batch
 from tests.support.client import Client, api_of
 from tests.support.running_broker import Loop, RunningBroker, every_loop

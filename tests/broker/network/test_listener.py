@@ -12,16 +12,16 @@ from typing import cast
 import pytest
 import uvloop
 
-from ottla.broker.doors import Doors
-from ottla.broker.log_lines import LogLines
+from ottla.broker.lifecycle.server import Server
+from ottla.broker.lifecycle.sockets import Doors
 from ottla.broker.network import listener
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.network.listener import Listener, Shared
 from ottla.broker.network.timed_call import TimedCall
-from ottla.broker.server import Server
-from ottla.broker.structured_log import make_log
+from ottla.broker.reporting.log_lines import LogLines
+from ottla.broker.reporting.structured_log import make_log
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
 from ottla.events.kind import Kind

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from ottla.broker import background
 from ottla.broker.handlers import txn_offset_commit
 from ottla.broker.network.call import Call
 from ottla.broker.transactions import markers
+from ottla.broker.upkeep import background
 from ottla.cluster.topic_creation import create_on_demand
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.coordinator.transactions import step

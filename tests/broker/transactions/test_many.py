@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from ottla.broker import background
 from ottla.broker.transactions import markers
+from ottla.broker.upkeep import background
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.pacing import ANSWER_ELEMENTS_MAX, charge_elements, pace

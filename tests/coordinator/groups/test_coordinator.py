@@ -101,7 +101,7 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
     if expected == "-":
         assert REFUSALS[kind][outside] is None
         return
-    if outside is Outside.FAILED:  # what leads there is in tests/broker/test_failures.py
+    if outside is Outside.FAILED:  # what leads there is in tests/broker/lifecycle/test_failures.py
         event: Any = requests()[kind]()
         assert error_of(refusal("group", event, outside)) == int(expected)
         return

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from ottla.broker.state.groups import GroupView
+from ottla.control.state.groups import GroupView
 from ottla.testing import Broker
 from ottla.testing.groups import AsyncGroup, Group
 from tests.stories.told_by_users.conftest import HireAiokafka, HireConfluent, HireKafkaPython

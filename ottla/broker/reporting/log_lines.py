@@ -1,0 +1,91 @@
+"""The log's lines: a reader of the stream of events that writes those of the log's level and above.
+
+A line takes as long as several answers, and a rebalance writes three. So what went well is written when the answers of
+its turn have left, at most a turn of the loop later; what did not, at once, and what happened before it.
+
+What goes wrong may do so many times a second: with each commit of a group whose log takes no record, with each try of a
+client that speaks TLS. Who reads the log hears it once for a reason, until it has not happened for a while.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from ottla.broker.reporting.structured_log import LEVELS
+from ottla.events.kind import Kind
+from ottla.events.setbacks import Setbacks
+
+if TYPE_CHECKING:
+    from ottla.broker.reporting.structured_log import Log
+    from ottla.events.stream import Event, Stream
+
+CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
+
+
+class _Repeated(NamedTuple):
+    """An event that comes again and again for one reason: whose it is, why it is, and after what silence it is news."""
+
+    whose: tuple[str, ...]
+    why: str
+    quiet_ms: int
+
+
+_GOOD: Final = ("debug", "info")
+
+_REPEATED: Final = {
+    Kind.GROUP_WRITE_FAILED: _Repeated(("group_id", "what"), "error", 60_000),
+    Kind.TRANSACTION_WRITE_FAILED: _Repeated(("transactional_id", "what"), "error", 60_000),
+    Kind.CONNECTION_FOREIGN: _Repeated(("client_host", "reason"), "reason", 1_000),
+}
+
+
+class LogLines:
+    """Writes them."""
+
+    def __init__(self, events: Stream, log: Log) -> None:
+        """From now on, what is of the log's level or above."""
+        self._log = log
+        self._told = {
+            kind: Setbacks[tuple[object, ...]](events.now_ms, repeated.quiet_ms) for kind, repeated in _REPEATED.items()
+        }
+        #: Has something called in the loop's next turn. None: lines are written at once.
+        self._call_soon: CallSoon | None = None
+        self._waiting: deque[Event] = deque()
+        enabled = {level for level, number in LEVELS.items() if log.is_enabled_for(number)}
+        events.read(self._read, [kind for kind in Kind if kind.level in enabled])
+
+    def write_soon(self, call_soon: CallSoon) -> None:
+        """From now on write what went well in the loop's next turn, after the answers of this one."""
+        self._call_soon = call_soon
+
+    def write_at_once(self) -> None:
+        """Write what waits, and from now on everything at once."""
+        self._call_soon = None
+        self._write_waiting()
+
+    def _read(self, event: Event) -> None:
+        waiting = self._waiting
+        waiting.append(event)
+        if self._call_soon is None or event.kind.level not in _GOOD:
+            self._write_waiting()
+        elif len(waiting) == 1:
+            self._call_soon(self._write_waiting)
+
+    def _write_waiting(self) -> None:
+        while self._waiting:
+            self._write(self._waiting.popleft())
+
+    def _write(self, event: Event) -> None:
+        details = event.details
+        if (repeated := _REPEATED.get(event.kind)) is not None and not self._told[event.kind].failed(
+            tuple(details.get(key) for key in repeated.whose), str(details.get(repeated.why))
+        ):
+            return
+        assert event.kind.level is not None
+        keys: dict[str, Any] = {} if event.node_id is None else {"node_id": event.node_id}
+        keys |= {key: details[key] for key in event.kind.keys if key in details}
+        if event.raised is not None:
+            keys["exc_info"] = event.raised
+        getattr(self._log, event.kind.level)(event.kind.value, **keys)

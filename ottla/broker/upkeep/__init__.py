@@ -1,0 +1,1 @@
+"""Periodic and background work, and the supervision of tasks and timers."""

@@ -1,0 +1,76 @@
+"""What is done again and again: a round of work, a pause, the next round.
+
+A round is a job in the background, or done at once, and never begins before the one before it is over. One that fails
+is told, once, and comes again after a longer and longer pause.
+
+However short the pause is set, there is one: rounds that follow one another would leave nobody else a turn, and with
+the virtual clock an hour of them has to come to an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from ottla.events.kind import Kind
+from ottla.events.setbacks import Setbacks, reason_of
+from ottla.purgatory import Alarm
+
+if TYPE_CHECKING:
+    from ottla.broker.upkeep.background import Background
+    from ottla.events.stream import Stream
+    from ottla.log.job import Job
+    from ottla.purgatory import Timer
+
+#: The shortest pause, be a setting shorter.
+PAUSE_MS_MIN: Final = 100
+
+
+class Round:
+    """One kind of rounds."""
+
+    def __init__(
+        self,
+        timer: Timer,
+        background: Background,
+        events: Stream,
+        name: str,
+        work: Callable[[], Job | None],
+        interval_ms: Callable[[], int],
+    ) -> None:
+        """`work`: begins a round; its result is what is left to do in the background, if anything is."""
+        self._timer = timer
+        self._background = background
+        self._events = events
+        self._name = name
+        self._work = work
+        self._interval_ms = interval_ms
+        self._alarm = Alarm(self._begin, name)
+        self._setbacks: Setbacks[str] = Setbacks(timer.now_ms)
+
+    def start(self, first_ms: int | None = None) -> None:
+        """Begin the first round in `first_ms`; None: after the usual pause."""
+        self._pause(self._interval_ms() if first_ms is None else first_ms)
+
+    def _begin(self) -> None:
+        try:
+            job = self._work()
+        except Exception as error:
+            self._ended(error)
+        else:
+            if job is None:
+                self._ended(None)
+            else:
+                self._background.start(job, self._name, self._ended)
+
+    def _ended(self, error: Exception | None) -> None:
+        name = self._name
+        if error is None:
+            if self._setbacks.went_well(name):
+                self._events.tell(Kind.ROUND_RECOVERED, work=name)
+        elif self._setbacks.failed(name, error):
+            self._events.tell(Kind.ROUND_FAILED, raised=error, work=name, reason=reason_of(error))
+        self._pause(max(PAUSE_MS_MIN, self._interval_ms(), self._setbacks.backoff_ms(name)))
+
+    def _pause(self, pause_ms: int) -> None:
+        self._timer.add_in(self._alarm, pause_ms)

@@ -1,0 +1,92 @@
+"""Events for one who follows them: read from the stream, kept until they are sent, as server-sent events.
+
+What waits for a slow reader is bounded. Who falls behind further is cut off, and sees by the sequence of the next event
+it gets, as the id says, how many it has missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
+
+from ottla.control.api.http_refused import HttpRefused
+from ottla.events.kind import USUAL_KINDS, Kind
+
+if TYPE_CHECKING:
+    from ottla.events.stream import Event, Stream
+
+WAITING_EVENTS_MAX: Final = 10_000
+
+
+def read_kinds(query: str) -> list[Kind]:
+    """The kinds that a query such as `kind=group.*&kind=node.*` asks for. Without one, or with `*`, all usual ones.
+
+    Raises `HttpRefused`.
+    """
+    wishes = parse_qs(query, keep_blank_values=True)
+    patterns = wishes.pop("kind", ["*"])
+    for unknown in wishes:
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"there is no {unknown!r} to ask for; only kind, as in ?kind=group.*")
+    for pattern in patterns:
+        if not any(fnmatchcase(kind.value, pattern) for kind in Kind):
+            raise HttpRefused(
+                HTTPStatus.BAD_REQUEST, f"no kind of event is called {pattern!r}; docs/events.md lists them"
+            )
+    return [kind for kind in Kind if any(_matches(kind, pattern) for pattern in patterns)]
+
+
+def _matches(kind: Kind, pattern: str) -> bool:
+    return kind in USUAL_KINDS if pattern == "*" else fnmatchcase(kind.value, pattern)
+
+
+class Feed:
+    """What one reader is still to be sent."""
+
+    def __init__(self, events: Stream, kinds: Sequence[Kind]) -> None:
+        self._waiting: deque[Event] = deque()
+        self._news = asyncio.Event()
+        self._is_over = False
+        self._stop_reading = events.read(self._take, kinds)
+
+    async def next(self) -> bytes:
+        """All that has come since the last call, once there is something; b"" when it is over."""
+        await self._news.wait()
+        self._news.clear()
+        text = "".join(map(_as_text, self._waiting))
+        self._waiting.clear()
+        if self._is_over:
+            self._news.set()
+        return text.encode()
+
+    def close(self) -> None:
+        """Read nothing more. What is waiting can still be had."""
+        self._stop_reading()
+        self._is_over = True
+        self._news.set()
+
+    def _take(self, event: Event) -> None:
+        if len(self._waiting) >= WAITING_EVENTS_MAX:
+            self.close()
+            return
+        self._waiting.append(event)
+        self._news.set()
+
+
+def _as_text(event: Event) -> str:
+    data = json.dumps(
+        {
+            "sequence": event.sequence,
+            "now_ms": event.now_ms,
+            "wall_ms": event.wall_ms,
+            "node_id": event.node_id,
+            "kind": event.kind.value,
+            "details": dict(event.details),
+        }
+    )
+    return f"id: {event.sequence}\nevent: {event.kind.value}\ndata: {data}\n\n"

@@ -1,0 +1,81 @@
+"""What scripts can do to a group, and to who leads: the verbs of `kafka.group(...)` in a test, over HTTP.
+
+POST /groups/expire      {"group_id": "kitchen", "member": "ana-*"}: end these sessions now
+POST /groups/evict       {"group_id": "kitchen", "member": "ana-*"}: remove them as an admin does
+POST /groups/rebalance   {"group_id": "kitchen"}: call all members back
+POST /groups/move        {"group_id": "kitchen", "to": 2}: have another node coordinate it
+POST /topics/move_leader {"topic": "orders", "partition": 0, "to": 2}: have another node lead it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ottla.control.api.http_refused import HttpRefused
+from ottla.control.api.wishes import read_wish
+from ottla.control.changes import groups, leaders
+from ottla.control.changes.topics import ChangeRefused
+from ottla.control.state.groups import look_at_group
+from ottla.control.state.topics import NoSuchTopic, look_at_topic
+
+if TYPE_CHECKING:
+    from ottla.control.api.running import RunningBroker
+
+Answer: TypeAlias = dict[str, Any]
+
+_MEMBER: Final = '{"group_id": "kitchen", "member": "ana-*"}'
+
+
+async def expire(server: RunningBroker, body: bytes) -> Answer:
+    """POST /groups/expire"""
+    wish = read_wish(body, _MEMBER, {"group_id": str, "member": str})
+    with _refusing():
+        return {"member_ids": groups.expire(server.services, wish["group_id"], wish["member"])}
+
+
+async def evict(server: RunningBroker, body: bytes) -> Answer:
+    """POST /groups/evict"""
+    wish = read_wish(body, _MEMBER, {"group_id": str, "member": str}, {"reason": str})
+    with _refusing():
+        ids = groups.evict(server.services, wish["group_id"], wish["member"], wish.get("reason"))
+        return {"member_ids": ids}
+
+
+async def rebalance(server: RunningBroker, body: bytes) -> Answer:
+    """POST /groups/rebalance"""
+    wish = read_wish(body, '{"group_id": "kitchen"}', {"group_id": str}, {"reason": str})
+    with _refusing():
+        groups.force_rebalance(server.services, wish["group_id"], wish.get("reason"))
+        return {"state": look_at_group(server.services, server.cluster, wish["group_id"]).state}
+
+
+async def move(server: RunningBroker, body: bytes) -> Answer:
+    """POST /groups/move"""
+    wish = read_wish(body, '{"group_id": "kitchen", "to": 2}', {"group_id": str, "to": int})
+    with _refusing():
+        leaders.move_coordinator(server.services, server.cluster, wish["group_id"], wish["to"])
+        return {"coordinator": wish["to"]}
+
+
+async def move_leader(server: RunningBroker, body: bytes) -> Answer:
+    """POST /topics/move_leader"""
+    example = '{"topic": "orders", "partition": 0, "to": 2}'
+    wish = read_wish(body, example, {"topic": str, "partition": int, "to": int})
+    with _refusing():
+        leaders.move_leader(server.services, server.cluster, wish["topic"], wish["partition"], wish["to"])
+        moved = look_at_topic(server.cluster, wish["topic"]).partitions[wish["partition"]]
+        return {"leader_id": moved.leader_id, "leader_epoch": moved.leader_epoch}
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Say what the broker can't do."""
+    try:
+        yield
+    except NoSuchTopic as absent:
+        raise HttpRefused(HTTPStatus.NOT_FOUND, str(absent)) from None
+    except ChangeRefused as refused:
+        raise HttpRefused(HTTPStatus.CONFLICT, str(refused)) from None

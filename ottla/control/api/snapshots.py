@@ -1,0 +1,56 @@
+"""Snapshots that scripts have taken: kept in memory and numbered, to go back to as often as one likes.
+
+POST /snapshot    {}: keep all topics and groups as they are now
+POST /restore     {"snapshot": 1}: have them as they were then
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from ottla.control.api.http_refused import HttpRefused
+from ottla.control.api.wishes import read_object, read_wish
+from ottla.control.changes.snapshot import SnapshotRefused, restore, snapshot
+
+if TYPE_CHECKING:
+    from ottla.control.api.route import Answer
+    from ottla.control.api.running import RunningBroker
+    from ottla.control.changes.snapshot import Snapshot
+
+#: When there is one more, the oldest goes: the records in it may be nowhere else any more.
+SNAPSHOTS_KEPT_MAX: Final = 16
+
+
+class Snapshots:
+    """Takes snapshots of one broker, and goes back to them. Raises `HttpRefused`."""
+
+    def __init__(self, server: RunningBroker) -> None:
+        self._server = server
+        self._kept: dict[int, Snapshot] = {}
+        self._numbers = count(1)
+
+    async def take(self, body: bytes) -> Answer:
+        """POST /snapshot"""
+        if read_object(body) != {}:
+            raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body is {}, for there is nothing to say")
+        try:
+            taken = snapshot(self._server.parts)
+        except SnapshotRefused as refused:
+            raise HttpRefused(HTTPStatus.CONFLICT, str(refused)) from None
+        number = next(self._numbers)
+        self._kept[number] = taken
+        if len(self._kept) > SNAPSHOTS_KEPT_MAX:
+            del self._kept[min(self._kept)]
+        return {"snapshot": number}
+
+    async def restore(self, body: bytes) -> Answer:
+        """POST /restore"""
+        number = read_wish(body, '{"snapshot": 1}', {"snapshot": int})["snapshot"]
+        if number not in self._kept:
+            kept = ", ".join(map(str, self._kept)) or "none"
+            text = f"there is no snapshot {number}; those kept, {SNAPSHOTS_KEPT_MAX} at most, are: {kept}"
+            raise HttpRefused(HTTPStatus.NOT_FOUND, text)
+        await restore(self._server.parts, self._kept[number])
+        return {"topics": len(self._server.cluster.topics)}

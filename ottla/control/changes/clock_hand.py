@@ -1,0 +1,93 @@
+"""The hand that moves a broker's virtual clock: by so much, to the next deadline, or until something is so.
+
+One move at a time: who comes meanwhile waits. Each deadline on the way has its consequences at its own time, and the
+broker has settled when a move is over. Clients live in real time: what they do about it comes later. So nothing is read
+from them while the clock moves, or a heartbeat that comes just then would count half-way and keep a session alive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from ottla.broker.lifecycle.stopping import Stopping
+from ottla.control.state.waiting import NotInTime
+from ottla.events.kind import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from ottla.broker.lifecycle.assembly import Assembly
+    from ottla.control.state.conditions import Condition
+
+T = TypeVar("T")
+
+
+class ClockHand:
+    """Moves the clock of one broker. Each method raises `Stopping` at the deadline at which the broker is stopped."""
+
+    def __init__(self, parts: Assembly, hold_clients: Callable[[bool], None], is_stopping: Callable[[], bool]) -> None:
+        """`hold_clients`: has nothing be taken up from clients, or everything again."""
+        self._parts = parts
+        self._hold_clients = hold_clients
+        self._is_stopping = is_stopping
+        self._moving = asyncio.Lock()
+
+    async def advance(self, ms: int) -> None:
+        """Move it on; returns when all that was due has happened, each thing at its own time."""
+        async with self._moving:
+            self._keep_date(ms)
+            async with self._clients_held():
+                await self._parts.timer.advance(ms, settled=self._is_settled)
+            self._parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
+
+    async def advance_to_next(self, limit_ms: int) -> int:
+        """Move it to the next deadline, by `limit_ms` at most; returns by how much."""
+        async with self._moving:
+            return await self._to_next(limit_ms)
+
+    async def advance_until(self, condition: Condition[T], limit_ms: int) -> T:
+        """Move it from deadline to deadline until the condition holds, and return what there is then.
+
+        Raises `NotInTime` when it does not hold after `limit_ms`.
+        """
+        left_ms = limit_ms
+        async with self._moving:
+            while not condition.holds(found := condition.look(self._parts)):
+                if left_ms <= 0:
+                    told = condition.told(found)
+                    raise NotInTime(f"moved time by {limit_ms} ms in vain for {condition.said}; {told}")
+                left_ms -= await self._to_next(left_ms)
+        return found
+
+    async def _to_next(self, limit_ms: int) -> int:
+        self._keep_date(limit_ms)
+        async with self._clients_held():
+            moved_ms = await self._parts.timer.advance_to_next(limit_ms, settled=self._is_settled)
+        self._keep_date(0)
+        self._parts.events.tell(Kind.TIME_ADVANCED, ms=moved_ms)
+        return moved_ms
+
+    @asynccontextmanager
+    async def _clients_held(self) -> AsyncIterator[None]:
+        """What has come until now is of before; what comes meanwhile is of after, and so is what waits until something
+        else that its connection has asked is answered.
+        """
+        await self._parts.timer.advance(0, settled=self._is_settled)
+        self._hold_clients(True)
+        try:
+            yield
+        finally:
+            self._hold_clients(False)
+
+    def _keep_date(self, ahead_ms: int) -> None:
+        """A broker that is started again must not go back in time."""
+        cluster = self._parts.cluster
+        if cluster.store is not None:
+            cluster.store.keep_virtual_date(cluster.wall_ms() + ahead_ms)
+
+    def _is_settled(self) -> bool:
+        if self._is_stopping():
+            raise Stopping
+        return self._parts.services.is_settled

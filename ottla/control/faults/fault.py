@@ -1,0 +1,121 @@
+"""A fault: an aim, how often, what happens, and what it has hit so far."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ottla.control.faults.aim import Aim, Target
+from ottla.control.faults.appends import HoldAppends
+from ottla.control.faults.cutting import TurnAway
+from ottla.control.faults.deadlines import HoldDeadlines
+from ottla.control.faults.milestones import Milestones
+from ottla.control.faults.passage import Action
+from ottla.control.faults.storage import FailAppend, RefuseGroupAppend
+from ottla.control.faults.times import Times
+
+if TYPE_CHECKING:
+    from ottla.broker.network.call import Call
+    from ottla.protocol.primitives import Message
+
+#: What can happen, to whatever it happens to.
+AnyAction: TypeAlias = Action | TurnAway | FailAppend | RefuseGroupAppend | HoldAppends | HoldDeadlines
+
+#: So many hits are kept, the last ones; all are counted.
+HITS_KEPT_MAX: Final = 1_000
+_MISSES_KEPT_MAX: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that a fault happened to. What does not apply is None."""
+
+    now_ms: int
+    """When, by the clock that deadlines are set by."""
+    wall_ms: int
+    """When, as a date."""
+    api: str | None = None
+    api_version: int | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    node_id: int | None = None
+    group_id: str | None = None
+    member_id: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    request: Message | None = None
+    """As it was sent, decoded: Kafka's fields in snake_case."""
+
+
+@dataclass(slots=True, eq=False)
+class Fault:
+    """One fault, from when it was set until it is removed."""
+
+    number: int
+    text: str
+    aim: Aim
+    target: Target
+    actions: Sequence[AnyAction]
+    times: Times
+    may_not_fire: bool
+    hits: deque[Hit]
+    hit_count: int
+    #: Who waits for it to have hit so many.
+    waiting: Milestones
+    #: What has come since it was set, by API, hit or not.
+    seen: Counter[str]
+    #: What came close, and why it was not hit.
+    misses: deque[str]
+
+    @classmethod
+    def new(
+        cls,
+        number: int,
+        text: str,
+        aim: Aim,
+        target: Target,
+        actions: Sequence[AnyAction],
+        times: Times,
+        *,
+        may_not_fire: bool,
+    ) -> Fault:
+        """One that has hit nothing yet."""
+        hits: deque[Hit] = deque(maxlen=HITS_KEPT_MAX)
+        misses: deque[str] = deque(maxlen=_MISSES_KEPT_MAX)
+        return cls(number, text, aim, target, actions, times, may_not_fire, hits, 0, Milestones(), Counter(), misses)
+
+    def __str__(self) -> str:
+        return f"fault {self.number} ({self.text})"
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether it will never happen again."""
+        return self.times.is_spent
+
+    def takes(self, call: Call) -> bool:
+        """Whether it happens to this request."""
+        self.seen[call.route.name] += 1
+        miss = self.aim.miss(call)
+        if miss is None:
+            return not self.is_spent and self.times.happens()
+        if not self.aim.apis or call.route.name in self.aim.apis:
+            self.misses.append(f"{call.route.name} v{call.api_version} of {call.client_id!r}: {miss}")
+        return False
+
+    def note(self, hit: Hit) -> None:
+        """It has happened."""
+        self.hits.append(hit)
+        self.hit_count += 1
+        self.waiting.reached(self.hit_count)
+
+    def seen_instead(self) -> str:
+        """What came that was not hit, for who wonders why nothing was."""
+        if self.aim.raised is not None:
+            return f"its function raised {self.aim.raised!r}"
+        if self.misses:
+            return f"what came close: {'; '.join(self.misses)}"
+        if self.seen:
+            return f"what came: {', '.join(f'{count} {api}' for api, count in sorted(self.seen.items()))}"
+        return "no request came at all" if self.target is Target.REQUEST else "nothing came that it could happen to"

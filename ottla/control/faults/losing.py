@@ -1,0 +1,43 @@
+"""Requests and answers that get lost, and requests that come twice."""
+
+from __future__ import annotations
+
+from ottla.control.faults.passage import Action, Passage
+
+
+class DropRequest(Action):
+    """The request never arrives: nothing is done, and its client waits."""
+
+    text = "drop the request"
+
+    def on_request(self, passage: Passage) -> None:
+        """Nothing is done with it, ever."""
+
+
+class DropAnswer(Action):
+    """It is done, and nobody hears of it."""
+
+    text = "drop the answer"
+
+    def on_answer(self, passage: Passage) -> None:
+        """Nothing is done with it, ever."""
+
+
+class BlackHole(DropRequest):
+    """Whatever the client sends goes nowhere. Its connections stay open, and hang."""
+
+    text = "black hole"
+
+    def on_answer(self, passage: Passage) -> None:
+        """Nor do answers that were on their way."""
+
+
+class Duplicate(Action):
+    """The request takes effect twice, as when a client tries again what had gone well; it is answered once, with what
+    came of the second time.
+    """
+
+    text = "handle twice"
+
+    def on_request(self, passage: Passage) -> None:
+        passage.call.rehearse(passage.go_on_later)
