@@ -108,6 +108,7 @@ class Kind(Enum):
     # Storage
 
     LOG_OFFLINE = storage.LOG_OFFLINE
+    LOG_FULL = storage.LOG_FULL
     LOG_CUT = storage.LOG_CUT
     LOGS_RECOVERING = storage.LOGS_RECOVERING
     LOGS_OPENED = storage.LOGS_OPENED
