@@ -170,7 +170,8 @@ class Arena:
 
     def _has_writer(self, memory: mmap.mmap) -> bool:
         """Whether a log writes to this memory, or the next one will."""
-        return any(one.memory is memory for one in (*self._blocks_ahead(), *list(self._kept)))
+        memories = [*(block.memory for block in self._blocks_ahead()), *(kept.memory for kept in list(self._kept))]
+        return any(one is memory for one in memories)
 
     def _has_thread(self) -> bool:
         """Have the thread run, with the lock held. The machine may have none left."""

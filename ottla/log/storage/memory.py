@@ -73,7 +73,7 @@ class _Chunk:
     @property
     def is_small(self) -> bool:
         """Whether it is made larger when it is full."""
-        return self.limit <= CHUNK_BYTES_SMALL
+        return self._block is None and self.limit <= CHUNK_BYTES_SMALL
 
     @property
     def is_shared(self) -> bool:
