@@ -137,7 +137,7 @@ class Settings:
         return bool(self._changed_texts.get(layer))
 
     def layers(self, node_id: int, given_to_node: Mapping[str, str]) -> list[Layer]:
-        """All layers of one node, the strongest first. `given_to_node`: settings that only this node was started with."""
+        """All layers of one node, the strongest first. `given_to_node`: what only this node was started with."""
         return [
             (ConfigSource.DYNAMIC_BROKER, self.layer(str(node_id)).get),
             (ConfigSource.DYNAMIC_DEFAULT_BROKER, self.layer(CLUSTER).get),
