@@ -28,7 +28,7 @@ _NOBODY: Final = -1
 
 
 class TransactionMarker(NamedTuple):
-    """How a transaction ended, and by whose word."""
+    """How a transaction ended, and the epoch of its coordinator."""
 
     is_commit: bool
     coordinator_epoch: int

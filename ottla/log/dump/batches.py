@@ -1,7 +1,7 @@
 """The batches of a .log file as lines, one for each batch and, if asked for, one for each of its records.
 
-A batch is known by its length, so one whose records make no sense is told of and passed over. Where there is no batch
-at all, or not all of it, the rest of the file can't be understood, and that is the last line.
+A batch has a length, so a batch with damaged records is reported and skipped. If there is no batch, or only a part of
+it, the rest of the file can't be read, and the last line says so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAGIC: Final = 2
 
 @dataclass(slots=True)
 class Show:
-    """What of a log is shown."""
+    """The options of a dump."""
 
     records: bool = False
     """A line for each record."""

@@ -5,7 +5,7 @@
     .txnindex    one line for each aborted transaction
     .snapshot    one line for each producer
 
-A broker makes the first two anew when they don't fit, so what is wrong in them loses nothing.
+A broker rebuilds the first two if they don't fit, so an error in them loses nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIME_ENTRY: Final = struct.Struct(">qI")
 
 
 def index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> Iterator[Line]:
-    """An offset index, held against the log beside it."""
+    """An offset index, compared with the log beside it."""
     entries = list(_entries(_INDEX_ENTRY, path))
     if len(entries) * _INDEX_ENTRY.size != path.stat().st_size:
         yield Line(f"{DAMAGED}: {path} ends in the middle of an entry", True)
@@ -61,7 +61,7 @@ def _last_offset_at(log: LogFile, position: int) -> int | str:
 
 
 def time_index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> Iterator[Line]:
-    """A time index, held against the log beside it."""
+    """A time index, compared with the log beside it."""
     entries = list(_entries(_TIME_ENTRY, path))
     if len(entries) * _TIME_ENTRY.size != path.stat().st_size:
         yield Line(f"{DAMAGED}: {path} ends in the middle of an entry", True)
