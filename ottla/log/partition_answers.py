@@ -10,7 +10,7 @@ from ottla.log.reading import NO_RECORDS
 from ottla.log.storage.segment import AbortedTransaction
 from ottla.protocol.batch_error import RecordFault
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 # The negative times of ListOffsets.
 LATEST_TIMESTAMP: Final = -1

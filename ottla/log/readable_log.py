@@ -39,7 +39,7 @@ from ottla.log.storage.contract import EpochStart, LogStorage, StorageError
 from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import NONE, ErrorCode
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 
 class ReadableLog:

@@ -43,7 +43,7 @@ FEW: Final = FEW_ELEMENTS
 ARRAY_ELEMENTS_MAX: Final = 1_000_000
 TAGGED_FIELDS_MAX: Final = 10_000
 
-#: Topic and directory ids are 16 raw bytes; nobody needs more of them than equality.
+#: Topic and directory ids are 16 raw bytes; only equality matters.
 ZERO_UUID: Final = bytes(16)
 
 #: The default of a parameter that may be null but isn't unless one says so: see `__init__` of `MetadataRequest`.
@@ -281,7 +281,7 @@ def read_tag(frame: bytes, position: int) -> tuple[int, int, int]:
 
 
 def read_tag_bytes(frame: bytes, position: int, size: int) -> tuple[bytes, int]:
-    """Read a tagged field that nobody here knows."""
+    """Read an unknown tagged field."""
     end = position + size
     if size < 0 or end > len(frame):
         raise DecodeError(f"a tagged field claims {size} bytes, more than there are left")

@@ -18,8 +18,8 @@ from ottla.log.transaction_marker import read_marker
 
 if TYPE_CHECKING:
     from ottla.log.storage.segment import AbortedTransaction
+    from ottla.protocol.primitives import Buffer
     from ottla.protocol.records import BatchHeader
-    from ottla.protocol.varint import Buffer
 
 
 @dataclass(slots=True)

@@ -30,8 +30,8 @@ from ottla.protocol.records import NO_PRODUCER_ID, TIMESTAMP_MAX
 if TYPE_CHECKING:
     from ottla.log.compaction.cleaned_transactions import CleanedTransactions
     from ottla.log.producer_entry import ProducerEntry
+    from ottla.protocol.primitives import Buffer
     from ottla.protocol.records import BatchHeader
-    from ottla.protocol.varint import Buffer
 
 #: What a key costs in memory, beside its bytes: the objects and its share of the dict.
 KEY_OVERHEAD_BYTES: Final = 170

@@ -27,7 +27,7 @@ from ottla.log.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
     from ottla.log.producer_entry import ProducerEntry
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 
 class StorageError(Exception):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ottla.log.producer_entry import ProducerEntry
     from ottla.log.storage.segment import Segment
     from ottla.log.storage.shared import Disk
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 
 def _nothing() -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.segment import AbortedTransaction, Segment
     from ottla.log.storage.shared import Disk
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"

@@ -29,7 +29,7 @@ from ottla.log.storage.sparse_index import SparseIndex
 
 if TYPE_CHECKING:
     from ottla.log.storage.batch_scan import FoundBatch
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 LOG_SUFFIX: Final = ".log"
 #: From this size on a mapping costs less than a copy, as measured.

@@ -23,7 +23,7 @@ import stat
 from collections.abc import Callable
 from typing import Final
 
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 #: What is written beside a file before it takes that file's place.
 TEMPORARY_SUFFIX: Final = ".tmp"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import mmap
 
     from ottla.log.producer_entry import ProducerEntry
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 _KIB: Final = 1024
 CHUNK_BYTES_FIRST: Final = 1 * _KIB

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 #: Kafka's index.interval.bytes.
 INDEX_INTERVAL_BYTES: Final = 4096
