@@ -26,7 +26,7 @@ from ottla.broker.network.limits import (
 from ottla.events.kind import Kind
 from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message, Writer
+from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message, WriteMessage
 
 if TYPE_CHECKING:
     from ottla.broker.node.broker_node import BrokerNode
@@ -46,7 +46,7 @@ class Form(Protocol):
 
     name: str
     version: int
-    write: Writer
+    write: WriteMessage
     refuse: Callable[[Message, ErrorCode], Message]
     #: Makes the header from the size and the correlation id; the size is that of the body and so much more.
     pack_header: Callable[[int, int], bytes]

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 DAMAGED: Final = "damaged"
 
 
-class Line(NamedTuple):
+class DumpLine(NamedTuple):
     """A line to print. `is_complaint`: it reports damage."""
 
     text: str

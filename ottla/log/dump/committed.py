@@ -17,7 +17,7 @@ from ottla.protocol.batch_error import BatchError
 from ottla.protocol.records import BatchHeader
 
 
-class Committed:
+class CommittedBatches:
     """Which batches of a log are visible."""
 
     def __init__(self, segments: Iterable[Path]) -> None:
