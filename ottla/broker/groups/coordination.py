@@ -24,6 +24,7 @@ from ottla.cluster.uuids import uuid_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.coordinator.java_hash import partition_for
+from ottla.coordinator.runtime.events import TopicChange
 from ottla.coordinator.runtime.runtime import PartitionState
 from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
@@ -168,4 +169,4 @@ class GroupCoordination(Coordination[Coordinator]):
         name, topic_id = event.details["topic"], uuid_of(event.details["topic_id"])
         if name != GROUP_TOPIC:
             for coordinator in self.of_node.values():
-                coordinator.topics_deleted({name: topic_id})
+                coordinator.runtime.topic_changed(TopicChange.DELETED, name, topic_id)

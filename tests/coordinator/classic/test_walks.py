@@ -18,8 +18,9 @@ from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.offsets.committed import CommittedOffset
-from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue, TopicsDeleted
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue
 from ottla.coordinator.runtime.effects import Reply
+from ottla.coordinator.runtime.events import TopicsChanged
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from tests.coordinator.actors import LATEST_LEAVE, Actor, fetches, protocols
@@ -204,7 +205,7 @@ class Walk(RuleBasedStateMachine):
         elif rare == "fail over":
             self.world.reload()
         elif self.world.group is not None and rare != "nothing":
-            self.world.happen(SweepDue() if rare == "sweep" else TopicsDeleted({"orders": ORDERS_ID}))
+            self.world.happen(SweepDue() if rare == "sweep" else TopicsChanged(deleted={"orders": ORDERS_ID}))
 
     # ── What always holds ─────────────────────────────────────────────────────────────────────────────────────────────
 
