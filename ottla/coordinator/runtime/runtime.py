@@ -236,6 +236,10 @@ class Runtime(Generic[M]):
         """Whether a machine is still to be read anew: its partition may be another node's by now."""
         return key in self._given_up
 
+    def given_up_in(self, key: str) -> int | None:
+        """The partition of a machine that is still to be read anew; None: it is not."""
+        return self._given_up.get(key)
+
     def finish_recovery(self, key: str, shard: Shard[M]) -> bool:
         """Have the machine as the log has it; that may be not at all.
 

@@ -250,7 +250,7 @@ class TransactionalWalk(Walk):
         is_simple=st.booleans(),
     )
     def commit_in_transaction(self, index: int, producer_id: int, partition: int, offset: int, is_simple: bool) -> None:
-        simple = {"member_id": "", "generation_id_or_member_epoch": -1, "group_instance_id": None}
+        simple: dict[str, Any] = {"member_id": "", "generation_id_or_member_epoch": -1, "group_instance_id": None}
         line = self.actors[index].commits_in_transaction(
             {("orders", partition): offset, ("payments", 0): offset},
             producer_id=producer_id,
