@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ottla.events.kind import Kind
+    from ottla.events.kinds.event_kind import EventKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +27,16 @@ class CoordinatedTopic:
     loading: str
     """What the job is called that reads partitions back."""
 
-    loaded: Kind
+    loaded: EventKind
     """A partition was read: partition, duration_ms, and how many machines it has, under `machines_field`."""
     machines_field: str | None = None
-    load_failed: Kind
+    load_failed: EventKind
     """A partition can't be read: partition, reason."""
-    records_ignored: Kind
+    records_ignored: EventKind
     """A partition has records of an unknown type: partition, record_type, records."""
-    all_loaded: Kind | None = None
+    all_loaded: EventKind | None = None
     """For the first time there is nothing more to be read. None: that is not told."""
-    machine_failed: Kind
+    machine_failed: EventKind
     """A machine has met a bug, for the first time or another one than before: `machine_fields`, reason."""
-    machine_recovered: Kind
+    machine_recovered: EventKind
     """It is there again after its first failure: `machine_fields`."""

@@ -16,6 +16,7 @@ from ottla.broker.internal.log import InternalLog
 from ottla.coordinator.runtime.events import TopicsChanged
 from ottla.coordinator.runtime.runtime import Runtime
 from ottla.events.kind import Kind
+from ottla.events.kinds.event_kind import EventKind
 from ottla.events.stream import Event
 from ottla.protocol.errors import ErrorCode
 from tests.broker.scene import Scene
@@ -100,7 +101,7 @@ class ToyScene(Scene):
     def coordinator(self, node_id: int) -> ToyCoordinator:
         return self.coordination.of_node[node_id]
 
-    def said(self) -> list[tuple[Kind, dict[str, Any]]]:
+    def said(self) -> list[tuple[EventKind, dict[str, Any]]]:
         """What was told since the last time."""
         told = [(event.kind, dict(event.details)) for event in self.told]
         self.told.clear()
