@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
+    from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
@@ -41,6 +42,7 @@ class Service(Protocol):
 
 
 S = TypeVar("S", bound=Service)
+K = TypeVar("K", bound="Coordination[Any]")
 
 
 class Services:
@@ -64,6 +66,10 @@ class Services:
         self.moved: dict[Partition, None] = {}
         #: All that were made, in order.
         self._made: list[Service] = []
+        self.coordinations: list[Coordination[Any]] = []
+        """Those there are now: of groups, of transactions. Looking makes none."""
+        self.on_coordination: list[Callable[[Coordination[Any]], object]] = []
+        """Called with each coordination that is made from now on."""
 
     @property
     def is_settled(self) -> bool:
@@ -83,6 +89,12 @@ class Services:
         """Have it asked whether it is settled, and closed at the end."""
         self._made.append(service)
         return service
+
+    def _enter_coordination(self, coordination: K) -> K:
+        self.coordinations.append(coordination)
+        for tell in self.on_coordination:
+            tell(coordination)
+        return self.enter(coordination)
 
     @cached_property
     def pace(self) -> Pace:
@@ -110,27 +122,25 @@ class Services:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
 
-        return self.enter(
-            GroupCoordination(
-                self._cluster,
-                self._timer,
-                self._tasks,
-                self.background,
-                self.pace,
-                wrap_group_log=self._wrap_group_log,
-            )
+        coordination = GroupCoordination(
+            self._cluster,
+            self._timer,
+            self._tasks,
+            self.background,
+            self.pace,
+            wrap_group_log=self._wrap_group_log,
         )
+        return self._enter_coordination(coordination)
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:
         """The transaction coordinators of all nodes."""
         from ottla.broker.transactions.coordination import TransactionCoordination
 
-        return self.enter(
-            TransactionCoordination(
-                self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
-            )
+        coordination = TransactionCoordination(
+            self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
         )
+        return self._enter_coordination(coordination)
 
     @cached_property
     def delayed_operations(self) -> DelayedOperations:

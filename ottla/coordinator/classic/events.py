@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ottla.coordinator.offsets.events import OffsetsRequest, SweepDue, TopicsDeleted, TransactionEnded
+from ottla.coordinator.offsets.events import OffsetsRequest, SweepDue, TransactionEnded
 from ottla.coordinator.runtime.events import RuntimeEvent
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
@@ -115,4 +115,4 @@ Intervention: TypeAlias = SessionEnded | RebalanceWanted
 Request: TypeAlias = (
     JoinRequested | SyncRequested | HeartbeatRequested | LeaveRequested | DescribeRequested | OffsetsRequest
 )
-Event: TypeAlias = Request | Intervention | TopicsDeleted | TransactionEnded | SweepDue | RuntimeEvent
+Event: TypeAlias = Request | Intervention | TransactionEnded | SweepDue | RuntimeEvent

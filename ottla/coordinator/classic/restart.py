@@ -4,6 +4,11 @@ The member gets a new id, and everything it had; a client that still uses the ol
 rebalance for it, as long as the protocol stays the same: then the new id is written down, and the answer waits for
 that. If it can't be written the old id counts as before.
 
+The group changes before its record is written, and the change is taken back by hand if that fails. Kafka does the
+same, and answers by the changed group meanwhile: the old id is fenced, another restart fences this one, and a rebalance
+that begins counts the JoinGroup that waits. With a change that waits for its record all three would be answered by the
+former group.
+
 From v9 on a leader that restarts is told that it leads and that it need not assign; before, it is told that
 its former self leads, so that it doesn't (KIP-814). Kafka: updateStaticMemberThenRebalanceOrCompleteJoin.
 """

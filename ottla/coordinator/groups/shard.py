@@ -12,7 +12,7 @@ Kafka: GroupCoordinatorShard.replay, replayEndTransactionMarker.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.records import GROUP_TYPE, read_group, read_group_id
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.runtime.kind import Kind
     from ottla.coordinator.runtime.shard import Replay
+
+
+#: The kinds of groups there are.
+KINDS: Final[tuple[Kind[Any], ...]] = (CLASSIC,)
 
 
 class GroupShard(Shard[Group]):

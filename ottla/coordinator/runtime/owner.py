@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol
 
-from ottla.coordinator.runtime.effects import Append, Arm, Ask, Disarm, Effect, Ended, Notice, Reply
+from ottla.coordinator.runtime.effects import Append, Arm, Ask, Become, Disarm, Effect, Ended, Notice, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
 from ottla.coordinator.runtime.holding import AppendHeld
 from ottla.coordinator.runtime.kind import M, StepFailed
@@ -94,7 +94,6 @@ class Owner(Generic[M]):
     __slots__ = (
         "_appends",
         "_decided",
-        "_has_long_timers",
         "_held",
         "_now_ms",
         "_sharing",
@@ -105,24 +104,25 @@ class Owner(Generic[M]):
         "_waiter",
         "_with",
         "_worker",
+        "alive",
         "inbox",
-        "is_ended",
         "key",
+        "kind",
         "machine",
         "shard",
     )
 
     def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
-        kind = shard.kind_of(machine)
         self.key = key
+        self.kind = kind = shard.kind_of(machine)
         self.machine = machine
+        self.alive: M | None = machine
+        """The machine while it lives; None: it has ended."""
         self.shard = shard
         self.inbox: deque[Any] = deque()
         """Requests, events of the runtime, and timers that ran out."""
-        self.is_ended = False
         self._step = kind.step
         self._sharing = kind.sharing
-        self._has_long_timers = kind.has_long_timers
         self._with = surroundings
         self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
@@ -137,6 +137,11 @@ class Owner(Generic[M]):
         self._worker: Worker | None = None
         self._now_ms = 0
         self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the machine is no more, and nothing may be sent to it."""
+        return self.alive is None
 
     @property
     def is_at_work(self) -> bool:
@@ -173,7 +178,7 @@ class Owner(Generic[M]):
     def _ran_out(self, timer: MachineTimer) -> None:
         keep_back = self._with.keep_back
         if keep_back is None or not keep_back(self, timer):
-            (self.post_long if self._has_long_timers else self.post)(timer)
+            (self.post_long if self.kind.has_long_timers else self.post)(timer)
 
     def post_long(self, item: Any) -> None:
         """The same, with something that may be long to do."""
@@ -195,7 +200,7 @@ class Owner(Generic[M]):
     async def run(self) -> None:
         """Live as long as the machine does."""
         loop = asyncio.get_running_loop()
-        while not self.is_ended:
+        while self.alive is not None:
             if self.inbox and not self._takes_long:
                 self._drain()
             elif self.inbox and not self.is_at_work:
@@ -230,7 +235,7 @@ class Owner(Generic[M]):
             in_one_go(self._drain)
         finally:
             self._waiter = waiter
-            if self.inbox or self.is_ended:
+            if self.inbox or self.alive is None:
                 self._wake()
 
     def _drain_in_slices(self) -> None:
@@ -260,18 +265,23 @@ class Owner(Generic[M]):
     def _drain(self, *, in_slices: bool = False) -> None:
         """Take everything out of the inbox. Nobody else does while this is under way."""
         now_ms = self._look_at_clock()
-        machine, step, sharing, inbox = self.machine, self._step, self._sharing, self.inbox
+        machine, inbox = self.machine, self.inbox
         item: Any = None
         try:
             if self._decided is not None:
                 decided, self._decided = self._decided, None
                 self._write(decided)
-            while inbox and not self.is_ended:
+                machine = self.machine
+            step, sharing = self._step, self._sharing
+            while inbox and self.alive is machine:
                 item = inbox.popleft()
                 item_class = item.__class__
                 shares = item_class is sharing
                 if self._appends and not shares:
                     self._write_before(item)  # the machine finds what was written before
+                    if self.alive is not machine:
+                        inbox.appendleft(item)
+                        break
                 if item_class is not MachineTimer:  # a fifth of what isinstance takes, as it is an abstract class
                     self._perform(step(machine, now_ms, item))
                 elif self._timers.let_expire(item):
@@ -280,7 +290,8 @@ class Owner(Generic[M]):
                     self._write()
                 if in_slices and inbox:
                     now_ms = self._take_breath()
-            self._write()
+            if self._appends:
+                self._write()
         except AppendHeld as held:
             self._hold(held)
         except Exception as error:
@@ -290,10 +301,12 @@ class Owner(Generic[M]):
                 self._with.failed(self, error)
             finally:
                 self._give_up(item, error)
-        if self.is_ended:
+        if self.alive is None:
             leftover = [item for item in inbox if not isinstance(item, MachineTimer)]
             inbox.clear()
             self._with.ended(self, leftover)
+        elif self.alive is not machine and self._held is None:
+            self._drain(in_slices=in_slices)  # what is left is for the one that it has become
 
     def _give_up(self, item: Any, error: Exception) -> None:
         """End a machine that has met a bug at `item`: answer what it still knows to be waiting, as far as that goes."""
@@ -361,11 +374,20 @@ class Owner(Generic[M]):
         else:
             assert len(appends) == 1, "what is written in a transaction is a batch of its own"
             error = log.append_in_transaction(self.shard.partition, records, writer)
+        machine, step, replay = (
+            self.machine,
+            self._step,
+            self.kind.replay,
+        )  # which asked for it, and hears of it whatever it becomes
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
         for append in paced(appends, 1) if len(appends) > 1 else appends:
             if is_too_large_together:
                 error = log.append(self.shard.partition, append.records)
-            self._perform(self._step(self.machine, self._now_ms, AppendCompleted(append.completion, error)))
+            if append.changes and not error:
+                assert replay is not None, "only a kind with a replay has changes"
+                for change in append.changes:
+                    replay(machine, change)
+            self._perform(step(machine, self._now_ms, AppendCompleted(append.completion, error)))
 
     def _tell(self, effect: Notice) -> None:
         if self._with.notices is not None:
@@ -375,8 +397,15 @@ class Owner(Generic[M]):
         assert self._with.ask is not None, "nobody does what this kind of machine asks for"
         self._with.ask(self.key, effect)
 
+    def _become(self, effect: Become) -> None:
+        assert not self._appends, "a machine becomes another once that is written"
+        self._timers.disarm_all()
+        self.machine = self.alive = self.shard.machines[self.key] = effect.machine
+        self.kind = kind = self.shard.kind_of(effect.machine)
+        self._step, self._sharing, self._timers.purgatory_of = kind.step, kind.sharing, kind.purgatory_of
+
     def _end(self, _effect: Ended) -> None:
-        self.is_ended = True
+        self.alive = None
         self._timers.disarm_all()
 
 
@@ -396,6 +425,7 @@ _PERFORM: Final[Mapping[type[Effect], Callable[[Owner[Any], Any], None]]] = _Per
         Arm: Owner._arm,
         Disarm: Owner._disarm,
         Append: Owner._append,
+        Become: Owner._become,
         Ask: Owner._ask,
         Notice: Owner._tell,
         Ended: Owner._end,

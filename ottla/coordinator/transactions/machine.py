@@ -1,6 +1,8 @@
 """The transactional ids of one partition of __transaction_state: the machine.
 
-It is data; `step` changes it, with the functions of the modules beside this one, and nothing else does.
+It is data; `step` and `replay` change it, with the functions of the modules beside this one, and nothing else does.
+What stands in the log changes by `replay` alone. The rest, such as which partitions have their marker already, is made
+anew by the next coordinator.
 """
 
 from __future__ import annotations
@@ -39,6 +41,13 @@ class WriteMarkers(Ask):
     partitions: frozenset[TopicPartition]
 
 
+@frozen
+class Removed:
+    """A tombstone: the id has expired."""
+
+    transactional_id: str
+
+
 @dataclass(slots=True, eq=False)
 class Transactions:
     """Transactional ids, by themselves. Who was written last stands last, so those who may expire stand first."""
@@ -73,7 +82,7 @@ class Transactions:
     """When it looks for ids that have expired."""
 
     def put(self, transaction: Transaction) -> None:
-        """The id is this from now on."""
+        """The id is this from now on. Outside of `replay`: where it differs only in what no record says."""
         transactional_id, state = transaction.transactional_id, transaction.state
         former = self.by_id.pop(transactional_id, None)
         self.by_id[transactional_id] = transaction
@@ -93,7 +102,6 @@ class Transactions:
         self.by_id.pop(transactional_id, None)
         self.open.pop(transactional_id, None)
         self.decided.pop(transactional_id, None)
-        self.failed_fences.discard(transactional_id)
 
     def check(self) -> None:
         """Assert what holds after every step. It walks every id: for tests."""
@@ -105,3 +113,11 @@ class Transactions:
             assert NO_EPOCH <= transaction.producer_epoch <= EPOCH_MAX
             assert transaction.state not in IDLE or not transaction.partitions, "nothing is open"
             assert transaction.state in PREPARED or transactional_id not in self.unwritten
+
+
+def replay(transactions: Transactions, change: Transaction | Removed) -> None:
+    """Apply what one record says: when it is in the log, and when it is read back."""
+    if isinstance(change, Removed):
+        transactions.remove(change.transactional_id)
+    else:
+        transactions.put(change)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.coordinator.runtime.effects import Append, Arm, Completion
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.end import fence
-from ottla.coordinator.transactions.machine import AT_ONCE
+from ottla.coordinator.transactions.machine import AT_ONCE, Removed
 from ottla.coordinator.transactions.notes import Cause, note
 from ottla.coordinator.transactions.records import transaction_tombstone
 from ottla.coordinator.transactions.states import IDLE
@@ -111,7 +111,8 @@ def remove_expired(transactions: Transactions, now_ms: int, effects: Effects) ->
             expired.append(transaction)
     if expired:
         tombstones = [transaction_tombstone(transaction.transactional_id) for transaction in expired]
-        effects.append(Append(tombstones, TombstonesWritten(expired)))
+        changes = [Removed(transaction.transactional_id) for transaction in expired]
+        effects.append(Append(tombstones, TombstonesWritten(expired), None, changes))
     else:
         watch_expiry(transactions, now_ms, effects)
 
@@ -122,7 +123,7 @@ def tombstones_written(
     """They are gone, and there may be more; or that can't be written down, and the next look finds them again."""
     for transaction in written.expired:
         if error is ErrorCode.NONE:
-            transactions.remove(transaction.transactional_id)
+            transactions.failed_fences.discard(transaction.transactional_id)
             note(transactions, transaction, effects, TransactionEvents.TRANSACTION_ID_EXPIRED)
         else:
             note(transactions, transaction, effects, TransactionEvents.TRANSACTION_WRITE_FAILED, error=error.name)
