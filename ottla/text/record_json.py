@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from ottla.nearest import nearest
+from ottla.text.nearest import nearest
 
 Headers: TypeAlias = "Sequence[tuple[str, bytes | None]]"
 

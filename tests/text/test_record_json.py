@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ottla.control.changes.seeds import SeededRecord, SeedError, read_seed, seeded
-from ottla.record_json import NotARecord, WrittenRecord, json_line, read_json_line, read_record
+from ottla.text.record_json import NotARecord, WrittenRecord, json_line, read_json_line, read_record
 
 
 @pytest.mark.parametrize(
