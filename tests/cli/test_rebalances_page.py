@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.journals import EMPTY, PREPARING, Journal, walk
 from tests.cli.test_rebalances import kitchen, rebalances
+from tests.rebalances.journals import EMPTY, PREPARING, Journal, walk
 from tests.support.browser import Chromium, Page
 from tests.testing.trace.scenes import HOSTILE
 

@@ -11,13 +11,13 @@ from html import escape
 from typing import Any, Final
 
 from ottla.page import page, script_of, viewer_text
-from ottla.pipeline.report.conclusion import conclusion
-from ottla.pipeline.report.found import CAUSES, GROUPS, MEMBERS, REBALANCES, Found
-from ottla.pipeline.report.words import CAUSES as CAUSE_WORDS
-from ottla.pipeline.report.words import OUTCOMES, TERMS, counted, date, length
+from ottla.rebalances.conclusion import conclusion
+from ottla.rebalances.found import CAUSES, GROUPS, MEMBERS, REBALANCES, Found
+from ottla.rebalances.words import CAUSES as CAUSE_WORDS
+from ottla.rebalances.words import OUTCOMES, TERMS, counted, date, length
 from ottla.terminal.output import NOTHING, Columns, Item
 
-_ROOM: Final = "ottla.pipeline.report"
+_ROOM: Final = "ottla.rebalances"
 _SCRIPTS: Final = ("axis.js", "timeline.js")
 _NAME_CHARACTERS_MAX: Final = 120
 #: In the order of the script's colours.

@@ -1,42 +1,42 @@
-"""What was found in a journal, and the columns in which people see it. Times are milliseconds since 1970, UTC."""
+"""The result of an analysis, and the columns of its tables. Times are milliseconds since 1970, UTC."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ottla.pipeline.report.choice import longest
-from ottla.pipeline.report.words import date
+from ottla.rebalances.words import date
 from ottla.terminal.output import Columns, Item
 
-#: Of the longest rebalances, and of the longest states, of each group.
-KEPT_MAX: Final = 500
 TOP_DEFAULT: Final = 20
+#: The rebalances in a page's list, and the states in its timeline: so a page stays below a megabyte.
+LISTED_MAX: Final = 1_000
+DRAWN_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """All that tables, sentence and page are made of."""
+    """What tables, sentence and page show."""
 
     sources: Sequence[str]
-    """The journals, as their reader named them."""
+    """The names of the journals."""
     lines: int
     passed_over: int
-    """Of `lines`: no JSON, or not of a journal's version 1."""
+    """How many of `lines` are not usable: no JSON, or not of version 1."""
     from_ms: int | None
-    """When the first line was written; None: there is none."""
+    """When the first line was written. None: there is none."""
     until_ms: int | None
     group_count: int
     rebalance_count: int
     lost_lines: int
-    """Of all groups: holes in their sequences."""
+    """How many lines of all groups are missing: gaps in their sequences."""
     groups: Sequence[Item]
     """Those whose partitions had no reader for the longest time, the worst first."""
     causes: Sequence[Item]
     """Of all groups, the worst first."""
     members: Sequence[Item]
-    """Those because of whom there were most rebalances, first."""
+    """Those that caused the most rebalances, first."""
     rebalances: Sequence[Item]
     """Of `groups`, in the order of their starts: group, started_ms, duration_ms, unread_ms, cause, member_id,
     client_id, client_host, outcome."""
@@ -48,8 +48,8 @@ class Found:
         return 0 if self.from_ms is None or self.until_ms is None else self.until_ms - self.from_ms
 
 
-def who(item: Item) -> str | None:
-    """Because of whom, by the name it has given itself, and where it is."""
+def causer(item: Item) -> str | None:
+    """The member that caused a rebalance: the name that it gave itself, and its host. None: no member did."""
     name = item["client_id"] or item["member_id"]
     if name is None:
         return None
@@ -65,7 +65,7 @@ REBALANCES: Final[Columns] = {
     "STARTED (UTC)": lambda item: date(item["started_ms"]),
     "GROUP": "group",
     "CAUSE": "cause",
-    "BECAUSE OF": who,
+    "BECAUSE OF": causer,
     "UNSTABLE MS": "duration_ms",
     "UNREAD MS": "unread_ms",
     "OUTCOME": "outcome",
@@ -108,10 +108,16 @@ MEMBERS: Final[Columns] = {
 
 
 def tables(found: Found, top: int) -> dict[str, tuple[Sequence[Item], Columns]]:
-    """What a terminal shows, by titles: of rebalances the longest, and of the rest what was found."""
+    """The tables of a terminal, by titles. Of rebalances it has the longest."""
     return {
         "Rebalances": (longest(found.rebalances, top), REBALANCES),
         "Groups": (found.groups, GROUPS),
         "Causes": (found.causes, CAUSES),
         "Members": (found.members, MEMBERS),
     }
+
+
+def longest(rebalances: Iterable[Item], count: int) -> list[Item]:
+    """The longest, in the order of their starts. An unfinished one counts as the longest."""
+    found = sorted(rebalances, key=lambda one: (one["unread_ms"] is not None, -(one["unread_ms"] or 0)))[:count]
+    return sorted(found, key=lambda one: one["started_ms"])

@@ -8,35 +8,24 @@ from __future__ import annotations
 
 import gzip
 import heapq
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
-from ottla.pipeline.report.events import TIME_MS_MAX, VERSION
+from ottla.rebalances.lines import LINE_BYTES_MAX, Line, line_of
 
 STDIN: Final = "-"
-#: Of a line: one with the assignments of ten thousand members has less than a tenth of it.
-_LINE_BYTES_MAX: Final = 16 * 1024 * 1024
 
 
 class NoJournal(Exception):
     """What is wrong, and what to do."""
 
 
-class Line(NamedTuple):
-    """A usable line."""
-
-    t: int
-    number: int
-    group: str
-    seq: int
-    event: str
-    state: str | None
-    details: dict[str, Any]
-    """All of its fields."""
+def no_journal(what: object, lines: int) -> str:
+    """The sentence for files without a single usable line."""
+    return f"{what} is no journal: none of its lines ({lines:,}) is JSON as `ottla serve --journal FILE` writes it"
 
 
 @dataclass(slots=True)
@@ -56,7 +45,7 @@ class Journals:
 
     def __iter__(self) -> Iterator[Line]:
         """Raises `NoJournal`, and `OSError`."""
-        return heapq.merge(*map(self._usable, self.paths), key=lambda line: (line.t, line.number))
+        return heapq.merge(*map(self._usable, self.paths), key=lambda line: line[:3])
 
     def _usable(self, path: Path | None) -> Iterator[Line]:
         lines = passed_over = 0
@@ -64,30 +53,27 @@ class Journals:
             for text in _lines(file):
                 lines += 1
                 self.lines += 1
-                if (line := _parsed(text)) is not None:
+                if (line := line_of(text)) is not None:
                     yield line
                 else:
                     passed_over += 1
                     self.passed_over += 1
         if lines and lines == passed_over:
-            raise NoJournal(
-                f"{path or 'what stdin says'} is no journal: none of its lines ({lines:,}) is JSON as `ottla serve "
-                "--journal FILE` writes it"
-            )
+            raise NoJournal(no_journal(path or "what stdin says", lines))
 
 
 def _paths(name: str) -> list[Path | None]:
     if name == STDIN:
         return [None]
     path = Path(name)
-    if path.is_dir():
-        found: list[Path | None] = [one.resolve() for one in sorted(path.iterdir()) if _is_journal(one)]
-        if not found:
-            raise NoJournal(f"there is no journal in {name}; `ottla serve --journal FILE` writes one")
-        return found
+    found: list[Path | None] = (
+        [one.resolve() for one in sorted(path.iterdir()) if _is_journal(one)] if path.is_dir() else []
+    )
+    if path.is_dir() and not found:
+        raise NoJournal(f"there is no journal in {name}; `ottla serve --journal FILE` writes one")
     if not path.exists():
         raise NoJournal(f"there is no journal {name}; `ottla serve --journal FILE` writes one")
-    return [path.resolve()]
+    return found or [path.resolve()]
 
 
 def _is_journal(path: Path) -> bool:
@@ -101,32 +87,10 @@ def _open(path: Path | None) -> BinaryIO:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Those with something in them. Of one that is too long the pieces are lines of their own, which nobody can use."""
-    while text := file.readline(_LINE_BYTES_MAX):
+    """The lines that are not blank. Of a line that is too long to be usable the rest is skipped."""
+    while text := file.readline(LINE_BYTES_MAX + 1):
+        rest = text
+        while len(rest) > LINE_BYTES_MAX and not rest.endswith(b"\n"):
+            rest = file.readline(LINE_BYTES_MAX + 1)
         if not text.isspace():
             yield text
-
-
-def _parsed(text: bytes) -> Line | None:
-    """None: it is no JSON, or not of a journal's version that is known here."""
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(said, dict) or said.get("v") != VERSION:
-        return None
-    t, group, seq, event = (said.get(key) for key in ("t", "group", "seq", "event"))
-    if type(t) is not int or abs(t) > TIME_MS_MAX or type(seq) is not int:
-        return None
-    if not isinstance(group, str) or not isinstance(event, str):
-        return None
-    number, state = said.get("line"), said.get("state")
-    return Line(
-        t,
-        number if type(number) is int else seq,  # journals of old have no `line`; `seq` is nearly as good
-        group,
-        seq,
-        event,
-        state if isinstance(state, str) else None,
-        said,
-    )

@@ -1,4 +1,4 @@
-"""Sums of any number of values that take a bounded room."""
+"""Sums of any number of values, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import itertools
 from collections import Counter, deque
 from typing import Any, Final
 
-#: Of different values that are told apart.
+#: How many different values are kept apart.
 _VALUES_MAX: Final = 10_000
-#: Of times that a later one may still overlap.
+#: How many spans are kept that a later one may overlap.
 _SPANS_MAX: Final = 1_000
 
 
 class Lengths:
-    """How many there were, their sum, the longest, and which is in the middle."""
+    """Count, sum, maximum and percentiles."""
 
     __slots__ = ("_counts", "_step", "count", "longest_ms", "total_ms")
 
@@ -23,22 +23,36 @@ class Lengths:
         self.longest_ms: int | None = None
         self._counts: Counter[int] = Counter()
         self._step = 1
-        """Values are rounded down to a multiple; it grows where there are too many of them."""
+        """Values are rounded down to multiples of it. It doubles when there are too many different values."""
 
     def add(self, length_ms: int) -> None:
         self.count += 1
         self.total_ms += length_ms
         self.longest_ms = length_ms if self.longest_ms is None else max(self.longest_ms, length_ms)
         self._counts[length_ms // self._step * self._step] += 1
-        while len(self._counts) > _VALUES_MAX:
-            self._step *= 2
-            coarser: Counter[int] = Counter()
-            for value, count in self._counts.items():
-                coarser[value // self._step * self._step] += count
-            self._counts = coarser
+        if len(self._counts) > _VALUES_MAX:
+            self._round(2 * self._step)
+
+    def merge(self, other: Lengths) -> None:
+        """Add the other's values. The order in which values are added and merged does not matter."""
+        self.count += other.count
+        self.total_ms += other.total_ms
+        self.longest_ms = max(filter(None, (self.longest_ms, other.longest_ms)), default=self.longest_ms)
+        self._counts.update(other._counts)
+        self._round(max(self._step, other._step))
+
+    def _round(self, step: int) -> None:
+        """Round down to multiples of `step`, or of the first of its doubles that leaves few enough values."""
+        self._step = step
+        rounded: Counter[int] = Counter()
+        for value, count in self._counts.items():
+            rounded[value // step * step] += count
+        self._counts = rounded
+        if len(rounded) > _VALUES_MAX:
+            self._round(2 * step)
 
     def percentile(self, percent: int) -> int | None:
-        """The smallest value that this many of a hundred don't exceed; None: there are no values."""
+        """The smallest value that so many percent of the values don't exceed. None: there are no values."""
         wanted, seen = -(-self.count * percent // 100), 0
         for value in sorted(self._counts):
             seen += self._counts[value]
@@ -48,7 +62,7 @@ class Lengths:
 
 
 class Union:
-    """The time that is in any of some spans. They come in the order of their ends."""
+    """The length of the union of spans, which are added in the order of their ends."""
 
     __slots__ = ("_floor", "_spans", "total_ms")
 
@@ -73,14 +87,14 @@ class Union:
 
 
 class Longest:
-    """The items with the greatest keys, as many as are kept."""
+    """The items with the greatest keys. Of equal keys the first is kept."""
 
     __slots__ = ("_kept", "_max", "_numbers")
 
     def __init__(self, kept_max: int) -> None:
         self._max = kept_max
         self._kept: list[tuple[float, int, Any]] = []
-        self._numbers = itertools.count(0, -1)  # of equals the first is kept
+        self._numbers = itertools.count(0, -1)
 
     def add(self, key: float, item: Any) -> None:
         entry = key, next(self._numbers), item
@@ -90,5 +104,5 @@ class Longest:
             heapq.heappushpop(self._kept, entry)
 
     def items(self) -> list[Any]:
-        """In the order in which they came."""
+        """In the order in which they were added."""
         return [item for _, _, item in sorted(self._kept, key=lambda entry: -entry[1])]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 
-from ottla.cli.rebalances.journals import Line
-from ottla.cli.rebalances.story import CauseSums, Story
-from ottla.cli.rebalances.sums import Lengths, Longest, Union
+from ottla.rebalances.lines import Line
+from ottla.rebalances.story import CauseSums, Story
+from ottla.rebalances.sums import Lengths, Longest, Union
 
 
 def test_times_that_overlap_count_once() -> None:
@@ -45,15 +46,33 @@ def test_the_longest_are_kept_in_their_order() -> None:
     assert longest.items() == [(0, 5), (2, 9), (3, 5)]
 
 
-def test_members_without_number_take_no_room_without_end() -> None:
-    """Those because of whom a group rebalanced most often are remembered."""
-    causes = CauseSums()
-    story = Story("g", lambda _cause: causes)
+def test_parts_come_to_the_same_as_the_whole() -> None:
+    """Also where there are so many different values that they are rounded, in each part to another step."""
+    dice = random.Random(5)
+    whole, merged = Lengths(), Lengths()
+    for count, most in ((90_000, 400_000), (5, 10), (0, 1), (12_000, 30_000)):
+        part = Lengths()
+        for _ in range(count):
+            length_ms = dice.randrange(most)
+            part.add(length_ms)
+            whole.add(length_ms)
+        merged.merge(part)
+    percents = range(0, 101, 5)
+    assert [merged.percentile(percent) for percent in percents] == [whole.percentile(percent) for percent in percents]
+    assert (merged.count, merged.total_ms, merged.longest_ms) == (whole.count, whole.total_ms, whole.longest_ms)
+
+
+def test_members_without_number_take_bounded_memory() -> None:
+    """The members that caused the most rebalances are remembered."""
+    story = Story("g", defaultdict(CauseSums))
     for number in range(1, 25_001):
-        about = {"member_id": "restless" if number < 5 else f"member-{number}", "cause": "member_joined"}
-        story.add(Line(number, number, "g", number, "group.rebalance.started", "PreparingRebalance", about))
+        member_id = "restless" if number < 5 else f"member-{number}"
+        started = Line(number, number, number, "g", "group.rebalance.started", "PreparingRebalance", "member_joined",
+                       member_id, None, None, None)  # fmt: skip
+        story.add(started)
     story.end()
-    assert len(story.member_items()) <= 20_000
-    assert max(story.member_items(), key=lambda member: member["rebalances"])["member_id"] == "restless"
+    members = list(story.member_items())
+    assert len(members) <= 20_000
+    assert max(members, key=lambda member: member["rebalances"])["member_id"] == "restless"
     assert story.group_item()["rebalances"] == 25_000
     assert len(story.rebalance_items()) == 500

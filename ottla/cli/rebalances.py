@@ -10,9 +10,9 @@ from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from ottla.pipeline.report.found import Found
+    from ottla.rebalances.found import Found
 
-#: As `found.TOP_DEFAULT`, which is not imported before somebody asks.
+#: As `found.TOP_DEFAULT`, which is imported only when the command runs.
 _TOP = 20
 
 
@@ -50,8 +50,8 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, and show what was found; returns the exit code."""
-    from ottla.cli.rebalances.analysis import find
-    from ottla.cli.rebalances.journals import Journals, NoJournal
+    from ottla.rebalances.analysis import find
+    from ottla.rebalances.journals import Journals, NoJournal
 
     if options.top < 0:
         return fail(f"--top {options.top} is below 0; it is how many groups to show", EXIT_USAGE)
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(path: Path, found: Found) -> int:
-    from ottla.pipeline.report.page import report
+    from ottla.rebalances.page import report
 
     try:
         path.write_text(report(found), "utf-8", errors="replace")  # a journal may have half a character
@@ -88,8 +88,8 @@ def _write(path: Path, found: Found) -> int:
 
 
 def _show(found: Found, top: int) -> None:
-    from ottla.pipeline.report.conclusion import conclusion
-    from ottla.pipeline.report.found import tables
+    from ottla.rebalances.conclusion import conclusion
+    from ottla.rebalances.found import tables
 
     print_line(conclusion(found))
     for items, columns in tables(found, top).values():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ottla.pipeline.report.found import Found, who
-from ottla.pipeline.report.words import CAUSES, counted, length
+from ottla.rebalances.found import Found, causer
+from ottla.rebalances.words import CAUSES, counted, length
 
 
 def conclusion(found: Found) -> str:
@@ -33,5 +33,5 @@ def _why(found: Found) -> str:
     said = f"What cost most: {cause} ({counted(worst['rebalances'], 'time')}, {length(worst['unread_ms'])} unread)"
     of_it = [one for one in found.rebalances if one["cause"] == worst["cause"] and one["unread_ms"] is not None]
     longest = max(of_it, key=lambda one: one["unread_ms"], default=None)
-    name = None if longest is None else who(longest)
+    name = None if longest is None else causer(longest)
     return f"{said}, the longest because of {name}." if name else f"{said}."
