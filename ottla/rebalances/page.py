@@ -6,27 +6,27 @@ are escaped, and long ones are cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from ottla.page import page, script_of, viewer_text
 from ottla.rebalances.conclusion import conclusion
 from ottla.rebalances.found import CAUSES, GROUPS, MEMBERS, REBALANCES, Found
 from ottla.rebalances.words import CAUSES as CAUSE_WORDS
 from ottla.rebalances.words import OUTCOMES, TERMS, counted, date, length
 from ottla.terminal.output import NOTHING, Columns, Item
+from ottla.viewer.page import page
 
-_ROOM: Final = "ottla.rebalances"
-_SCRIPTS: Final = ("axis.js", "timeline.js")
 _NAME_CHARACTERS_MAX: Final = 120
-#: In the order of the script's colours.
+#: In the order of the script's.
 STATES: Final = ("Stable", "CompletingRebalance", "PreparingRebalance", "Empty")
 _TIMELINE: Final = """<h2>Timeline</h2>
-<p class="legend"><i class="swatch Stable"></i>stable <i class="swatch PreparingRebalance"></i>members join again
-<i class="swatch CompletingRebalance"></i>assignment awaited <i class="swatch Empty"></i>no members
-<i class="swatch unread"></i>some partitions unread <i class="mark">▼</i>rebalance</p>
-<div id="timeline"></div>
+<p class="legend"><span><i class="swatch stable"></i>stable</span> <span><i class="swatch rebalance"></i>members join
+again</span> <span><i class="swatch syncing"></i>assignment awaited</span> <span><i class="swatch empty"></i>no
+members</span> <span><i class="swatch unread"></i>some partitions unread</span> <span><i class="mark started">▼</i>
+rebalance</span></p>
+<div id="stage"><canvas id="lanes" tabindex="0" role="img"
+aria-label="Timeline of the groups. All rebalances are in the list below."></canvas><div id="tip" hidden></div></div>
 <p class="tools"><button type="button" id="zoom-in">Zoom in</button>
 <button type="button" id="zoom-out">Zoom out</button> <button type="button" id="fit">All of it</button>
 Drag to move, Ctrl and the wheel to zoom. Click on a rebalance, here or in the list, to go to it.</p>"""
@@ -47,11 +47,11 @@ def report(found: Found) -> str:
     ]
     return page(
         title="Rebalances",
-        style=viewer_text(_ROOM, "report.css"),
+        package="ottla.rebalances",
+        own=("report.css", "report.js"),
         body="\n".join(part for part in body if part),
         data_id="drawn",
         data=_drawn(found),
-        script=script_of(_ROOM, _SCRIPTS),
     )
 
 
@@ -64,8 +64,7 @@ def _facts(found: Found) -> str:
     facts = {"Source": ", ".join(found.sources), "Read": lines}
     if found.from_ms is not None:
         facts["Span"] = f"{date(found.from_ms)} to {date(found.until_ms)} UTC, {length(found.span_ms)}"
-    rows = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
-    return f'<dl class="facts">{rows}</dl>'
+    return _definitions("facts", facts)
 
 
 def _list(found: Found) -> str:
@@ -81,17 +80,18 @@ def _table(title: str, table_id: str, items: Sequence[Item], columns: Columns) -
         return ""
     rows = [[item[part] if isinstance(part, str) else part(item) for part in columns.values()] for item in items]
     kinds = [
-        ' class="number"' if any(isinstance(row[index], int) for row in rows) else "" for index in range(len(columns))
+        ' class="number"' if any(isinstance(value, int) for value in column) else ""
+        for column in zip(*rows, strict=True)
     ]
-    head = "".join(
-        f'<th scope="col"{kind}>{escape(_heading(name))}</th>' for kind, name in zip(kinds, columns, strict=True)
-    )
-    body = "\n".join(
-        "<tr>" + "".join(f"<td{kind}>{_cell(value)}</td>" for kind, value in zip(kinds, row, strict=True)) + "</tr>"
-        for row in rows
-    )
-    table = f'<table id="{table_id}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+    head = _row("th", (' scope="col"' + kind for kind in kinds), map(_heading, columns))
+    body = "\n".join(_row("td", kinds, row) for row in rows)
+    table = f'<table id="{table_id}">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
     return f'<h2>{escape(title)}</h2>\n<div class="wide">{table}</div>'
+
+
+def _row(tag: str, kinds: Iterable[str], values: Iterable[object]) -> str:
+    cells = (f"<{tag}{kind}>{_cell(value)}</{tag}>" for kind, value in zip(kinds, values, strict=True))
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _heading(name: str) -> str:
@@ -101,18 +101,13 @@ def _heading(name: str) -> str:
 def _terms(found: Found) -> str:
     causes = {cause["cause"]: CAUSE_WORDS.get(cause["cause"]) for cause in found.causes}
     outcomes = {one["outcome"]: OUTCOMES.get(one["outcome"]) for one in found.rebalances}
-    return "\n".join(
-        (
-            "<h2>Terms</h2>",
-            _definitions(TERMS),
-            _definitions({name: words for name, words in (*causes.items(), *outcomes.items()) if words}),
-        )
-    )
+    words = {name: meaning for name, meaning in (causes | outcomes).items() if meaning}
+    return "\n".join(("<h2>Terms</h2>", _definitions("facts terms", TERMS), _definitions("facts terms", words)))
 
 
-def _definitions(terms: Mapping[Any, str]) -> str:
+def _definitions(kind: str, terms: Mapping[Any, str]) -> str:
     rows = "".join(f"<dt>{escape(_short(name))}</dt><dd>{escape(meaning)}</dd>" for name, meaning in terms.items())
-    return f'<dl class="terms">{rows}</dl>' if rows else ""
+    return f'<dl class="{kind}">{rows}</dl>' if rows else ""
 
 
 def _cell(value: object) -> str:

@@ -112,9 +112,10 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     read = seen.get
     if read["lines"] and read["lines"] == read["passed_over"]:
         raise CannotWork(no_journal(", ".join(plan.journals), read["lines"]))
-    for name in journal.TABLES if plan.output is not None else ():
-        progress.step(f"writing {name}")
-        journal.table(analysed, name).write.parquet(f"{uri(plan.output)}/{name}")
+    if plan.output is not None:
+        for name in journal.TABLES:
+            progress.step(f"writing {name}")
+            journal.table(analysed, name).write.parquet(f"{uri(plan.output)}/{name}")
     found = analysis.found([place.rstrip("/").rpartition("/")[2] for place in plan.journals], **read)
     if plan.report is not None:
         progress.step("drawing")

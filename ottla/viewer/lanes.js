@@ -1,15 +1,18 @@
-// The lanes, on a canvas: who was there, in which generation, and what happened when. Draws what is in view and nothing else.
+// The lanes, on a canvas: which members were there, in which generation, and what happened when. Draws what is in view.
 
+// The room for labels, and the share of a narrow page that they take at most.
 const LABELS_PX = 210;
+const LABELS_SHARE = 0.35;
 const RULER_PX = 40;
 const ROW_PX = { broker: 28, group: 54, member: 28, client: 24 };
 const GROUP_GAP_PX = 10;
 const BAND_PX = 24;
+const STRIP_PX = 6;
 const LABEL_PX_MIN = 7;
-// Marks are so far apart, and spans at least so wide, or they are drawn as one.
+// Marks are at least so far apart, and spans so wide; else they are drawn as one.
 const MARK_PX = 2;
 const SPAN_PX = 2;
-// With more marks in a lane they have no outline: there would be nothing else.
+// With more marks in a lane they have no outline, which would hide them.
 const OUTLINED_MAX = 200;
 const MOVES_NAMED_MAX = 30;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
@@ -52,15 +55,19 @@ class Lanes {
     this.canvas.width = Math.round(clientWidth * scale);
     this.canvas.height = Math.round(clientHeight * scale);
     this.context.setTransform(scale, 0, 0, scale, 0, 0);
-    this.axis.width = Math.max(50, clientWidth - LABELS_PX - 8);
+    this.labels = Math.round(Math.min(LABELS_PX, clientWidth * LABELS_SHARE));
+    this.axis.width = Math.max(50, clientWidth - this.labels - 8);
     this.viewHeight = clientHeight;
     this.scroll(0);
   }
 
+  // Returns whether there was anything to scroll.
   scroll(by) {
+    const before = this.scrollTop;
     const most = Math.max(0, this.height + RULER_PX + 8 - this.viewHeight);
     this.scrollTop = Math.min(most, Math.max(0, this.scrollTop + by));
     this.redraw();
+    return this.scrollTop !== before;
   }
 
   redraw() {
@@ -75,7 +82,7 @@ class Lanes {
   draw() {
     const began = performance.now();
     const { context, axis, colour } = this;
-    const width = axis.width + LABELS_PX + 8;
+    const width = axis.width + this.labels + 8;
     context.font = FONT;
     context.textBaseline = "middle";
     context.fillStyle = colour.panel;
@@ -92,9 +99,9 @@ class Lanes {
       inView.push(this.rows[index]);
     inView.forEach((row) => this.drawLabel(row));
     context.beginPath();
-    context.rect(LABELS_PX, 0, axis.width + 8, this.height + this.viewHeight);
+    context.rect(this.labels, 0, axis.width + 8, this.height + this.viewHeight);
     context.clip();
-    context.translate(LABELS_PX, 0);
+    context.translate(this.labels, 0);
     this.drawGrid();
     inView.forEach((row) => this.drawSpans(row));
     inView.forEach((row) => this.drawMarks(row));
@@ -109,12 +116,12 @@ class Lanes {
     const isHead = lane.kind === "group" || lane.kind === "broker";
     if (lane.index % 2) {
       context.fillStyle = colour.stripe;
-      context.fillRect(0, top, LABELS_PX + this.axis.width + 8, height);
+      context.fillRect(0, top, this.labels + this.axis.width + 8, height);
     }
     context.font = isHead ? `600 ${FONT}` : FONT;
     context.fillStyle = lane.kind === "client" ? colour.faint : colour.text;
     const prefix = { group: "group ", client: "client ", broker: "", member: "" }[lane.kind];
-    context.fillText(this.fitted(prefix + lane.label, LABELS_PX - (isHead ? 20 : 36)), isHead ? 12 : 26, top + height / 2 + 0.5);
+    context.fillText(this.fitted(prefix + lane.label, this.labels - (isHead ? 20 : 36)), isHead ? 12 : 26, top + height / 2 + 0.5);
     context.font = FONT;
   }
 
@@ -153,12 +160,14 @@ class Lanes {
     this.eachSpan(lane.silences, (_span, from, to) => this.drawSilence(from, to, top + 9, height - 18));
   }
 
-  // The states as a band with their names, and below it why they began, as far as there is room.
+  // The states as a band with their names, below it when there was silence, and why they began, as far as there is room.
   drawGroup(lane, top) {
     const { context, colour, axis } = this;
     const states = this.statesInView(lane);
     this.drawBand(states, -10, axis.width + 10, top + 6, BAND_PX);
     for (const { span, from, to } of states) this.drawName(span, from, to, top + 6);
+    context.fillStyle = colour.silent;
+    this.eachSpan(lane.silences, (_span, from, to) => context.fillRect(from, top + 7 + BAND_PX, to - from, STRIP_PX));
     const causes = states.filter(({ span }) => span.causes);
     context.fillStyle = colour.faint;
     causes.forEach(({ span, from }, index) => {
@@ -169,7 +178,7 @@ class Lanes {
     });
   }
 
-  // A group's, with where they begin and end; all its members share them, so they are looked for once a frame.
+  // A group's states, with where they begin and end. All its members share them, so they are searched once a frame.
   statesInView(group) {
     if (!this.states.has(group)) {
       const found = [];
@@ -179,17 +188,18 @@ class Lanes {
     return this.states.get(group);
   }
 
-  // What there is of these between two points. Neighbours of one colour are drawn as one.
+  // The part of these states between two points. Neighbours of one colour are drawn as one; what is drawn of a short one
+  // stays, so that it can be seen in a long time.
   drawBand(states, left, right, top, height) {
     const { context } = this;
-    let [begin, end, tint] = [0, 0, null];
+    let [begin, end, tint] = [0, -Infinity, null];
     const flush = () => {
-      if (!tint || end <= begin) return;
+      if (!tint) return;
       context.fillStyle = tint;
       context.fillRect(begin, top, end - begin, height);
     };
     for (const { span, from, to } of states) {
-      const [first, last] = [Math.round(Math.max(from, left)), Math.round(Math.min(to, right))];
+      const [first, last] = [Math.max(Math.round(Math.max(from, left)), end), Math.round(Math.min(to, right))];
       if (last <= first) continue;
       const next = this.tintOf(span);
       if (next !== tint || first > end) {
@@ -220,8 +230,8 @@ class Lanes {
     context.fillText(label, left + 6, top + BAND_PX / 2 + 0.5);
   }
 
-  // Those in view: their left and right. They follow one another, so the first is searched; so is the next one to be
-  // seen after one that is too narrow.
+  // Calls `draw` with each span in view, its left and its right. Spans follow one another, so the first is searched, and
+  // so is the next one that can be seen after one that is too narrow.
   eachSpan(spans, draw) {
     const { axis } = this;
     const ends = (span) => (span.to ? axis.at(span.to) : axis.end);
@@ -330,34 +340,34 @@ class Lanes {
     context.stroke();
   }
 
-  // In real or broker time, what it says is that; by steps, the times of what stands there.
+  // Times; by steps, the times of what stands there.
   drawRuler() {
     const { context, axis, colour } = this;
     context.fillStyle = colour.panel;
-    context.fillRect(0, 0, axis.width + LABELS_PX + 8, RULER_PX);
+    context.fillRect(0, 0, axis.width + this.labels + 8, RULER_PX);
     context.fillStyle = colour.faint;
-    const words = { real: ["real time", ""], broker: ["broker's time", ""], order: ["step by step", "real · broker's time"] }[axis.mode];
+    const words = { real: ["real time", ""], broker: ["broker's time", ""], date: ["UTC", ""], order: ["step by step", "real · broker's time"] }[axis.mode];
     context.fillText(words[0], 12, 13);
     context.fillText(words[1], 12, 29);
     context.save();
     context.beginPath();
-    context.rect(LABELS_PX, 0, axis.width + 8, RULER_PX);
+    context.rect(this.labels, 0, axis.width + 8, RULER_PX);
     context.clip();
-    context.translate(LABELS_PX, 0);
+    context.translate(this.labels, 0);
     for (const tick of axis.ticks()) {
       const x = Math.round(axis.x(tick));
       context.fillStyle = colour.line;
       context.fillRect(x, RULER_PX - 14, 1, 14);
       context.fillStyle = colour.faint;
-      context.fillText(this.tickText(tick), x + 4, 29);
+      context.fillText(axis.tickText(tick), x + 4, 29);
     }
     this.drawMoves();
     context.restore();
     context.fillStyle = colour.line;
-    context.fillRect(0, RULER_PX - 1, axis.width + LABELS_PX + 8, 1);
+    context.fillRect(0, RULER_PX - 1, axis.width + this.labels + 8, 1);
   }
 
-  // How far time was moved: the longest first, and those that have room beside them.
+  // How far time was moved: the longest moves first, others where there is room.
   drawMoves() {
     const { context, axis } = this;
     const taken = [];
@@ -373,13 +383,6 @@ class Lanes {
       taken.push(left);
       if (taken.length > MOVES_NAMED_MAX) return;
     }
-  }
-
-  tickText(tick) {
-    if (this.axis.mode !== "order") return span(tick) || "0";
-    const item = this.axis.itemBefore(tick);
-    if (!item) return "";
-    return item.real_ms === null ? span(item.broker_ms) : `${span(item.real_ms)} · ${span(item.broker_ms)}`;
   }
 
   reveal(item) {

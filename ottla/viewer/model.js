@@ -1,6 +1,7 @@
-// A trace as the page needs it: one list of items in order, events and requests alike, and a lane for each whom they concern.
+// Events and requests as the viewer needs them: one list of items in order, and a lane for the broker, each group, each
+// member and each client.
 
-// Errors by which all goes its usual way.
+// Errors that are part of the usual course.
 const EXPECTED = new Map([["JoinGroup", "MEMBER_ID_REQUIRED"], ["Heartbeat", "REBALANCE_IN_PROGRESS"]]);
 
 function makeRun(trace) {
@@ -80,6 +81,7 @@ function makeLanes(items) {
   return { lanes, groups: new Map([...groups].map(([id, group]) => [id, group.lane])) };
 }
 
+// label: what stands before the lane; name: the whole of it, for the tip.
 function newLane(kind, label, more = {}) {
-  return { kind, label, items: [], spans: [], silences: [], ...more };
+  return { kind, label, name: more.member ?? more.client ?? label, items: [], spans: [], silences: [], ...more };
 }

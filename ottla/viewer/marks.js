@@ -1,4 +1,4 @@
-// What a thing looks like in its lane, and which of those at the same place is drawn.
+// What an item looks like in its lane, and which of several at the same place is drawn.
 
 function polygon(context, x, y, points) {
   points.forEach(([right, down], index) => (index ? context.lineTo(x + right, y + down) : context.moveTo(x + right, y + down)));
@@ -15,10 +15,13 @@ const LOOKS = {
   time: { name: "dot", size: 4.5, colour: "time" },
   connection: { name: "dot", size: 2.5, colour: "faint" },
   bad: { name: "dot", size: 4.5, colour: "bad" },
+  // Above a group's band.
+  rebalance: { name: "rebalance", colour: "accent", points: [[-5, -33], [5, -33], [0, -25]] },
   other: { name: "dot", size: 4, colour: "mark" },
 };
 
 function lookOf(item) {
+  if (item.look) return item.look;
   if (!isEvent(item)) return item.isBad ? LOOKS.badRequest : item.category === "polls" ? LOOKS.poll : LOOKS.request;
   if (item.category === "faults") return LOOKS.fault;
   if (item.kind === "group.member.removed") return LOOKS.out;

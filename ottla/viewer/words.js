@@ -1,16 +1,16 @@
-// Words, numbers and elements: what all parts of the page use. Text from a trace becomes text nodes, never markup.
+// Words, numbers and elements: what all parts of a page use. Text that strangers chose becomes text nodes, never markup.
 
 const CATEGORIES = [
   ["groups", "Groups", "rebalances, generations, offsets"],
-  ["members", "Members", "who joined, rejoined, was removed"],
+  ["members", "Members", "members that joined, rejoined, were removed"],
   ["requests", "Requests", "what clients asked and were answered"],
-  ["polls", "Polls", "heartbeats, fetches and what else clients ask all the time"],
+  ["polls", "Polls", "heartbeats, fetches and other requests that clients repeat"],
   ["faults", "Faults", "faults, and requests that were held"],
   ["time", "Time", "time moved, and what concerns the whole broker"],
   ["cluster", "Cluster", "topics, partitions, nodes, logs"],
-  ["connections", "Connections", "who connected and went"],
+  ["connections", "Connections", "connections that opened and closed"],
 ];
-// What clients ask all the time; with an error in the answer it counts as any other request.
+// Requests that clients repeat; with an error in the answer one counts as any other request.
 const POLLS = new Set(["Heartbeat", "Fetch", "Metadata", "ApiVersions", "ListOffsets", "FindCoordinator"]);
 const LONG_ID = /(-[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 

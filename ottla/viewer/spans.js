@@ -2,7 +2,7 @@
 //
 // A span has `from` and `to`, each a point: an item, or { order, broker_ms } for an instant between items. No `to`: to the end.
 
-// When nothing is to be heard of a member for so much of its session timeout, it is silent: consumers beat more often.
+// A member without a request for this share of its session timeout is silent: consumers beat more often.
 const SILENT_SHARE = 1 / 3;
 
 function addSpans(lane, run) {
@@ -29,7 +29,7 @@ function addStates(lane) {
   }
 }
 
-// Of a rebalance: its cause, with whoever it is because of if there is room.
+// The texts for a rebalance's cause, the longest first: with the member that caused it, and without.
 function causesOf(item) {
   const { cause } = item.details;
   return item.member_id ? [`${cause}: ${shortened(item.member_id)}`, cause] : [cause];
@@ -52,14 +52,14 @@ function addLife(lane, run) {
   addSilences(lane);
 }
 
-// It was given up for its silence. Journals of old don't say since when: for its session timeout, unless a test ended it.
+// The silence before a removal. Older journals don't say how long it was: then it was the session timeout.
 function addSilenceBefore(lane, removed, run) {
   const broker = removed.broker_ms - (removed.details.silent_ms ?? lane.sessionTimeoutMs);
   const order = Math.max(0, firstIndex(removed.order, (index) => run.items[index].broker_ms > broker) - 1);
   lane.silences.push({ from: { order, broker_ms: broker }, to: removed });
 }
 
-// Between two requests of a member, if they were recorded. One who waits for the answer to a join is not silent.
+// Silences between two recorded requests of a member. A member that waits for the answer to a join is not silent.
 function addSilences(lane) {
   if (!lane.sessionTimeoutMs) return;
   let isMember = false;

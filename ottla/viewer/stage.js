@@ -1,14 +1,13 @@
-// What hands do with the lanes: the wheel scrolls, and zooms with Ctrl; dragging pans; a click selects; keys do all of it.
+// The lanes as a reader uses them: the wheel scrolls, and zooms with Ctrl; dragging pans; a click selects; keys do all of
+// it, and so do the buttons `zoom-in`, `zoom-out` and `fit`. A tip tells what is under the mouse.
 
-// How near to a mark one has to be.
+// How near to a mark the mouse has to be.
 const REACH_PX = 7;
 
-class Hands {
-  constructor(lanes, onSelect, onHover) {
-    this.lanes = lanes;
-    this.onSelect = onSelect;
-    this.onHover = onHover;
-    this.grabbed = null;
+class Stage {
+  // onSelect: gets an item. tell: an item's text for the tip.
+  constructor(lanes, onSelect, tell) {
+    Object.assign(this, { lanes, onSelect, tell, grabbed: null });
     const { canvas } = lanes;
     canvas.addEventListener("wheel", (event) => this.turn(event), { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
@@ -21,36 +20,69 @@ class Hands {
       this.grabbed = null;
       if (item) this.onSelect(item);
     });
-    canvas.addEventListener("pointerleave", () => this.onHover(null));
-    canvas.addEventListener("dblclick", (event) => {
-      this.lanes.axis.zoom(0.4, Math.max(0, this.place(event)[0]));
-      this.lanes.redraw();
-    });
+    canvas.addEventListener("pointercancel", () => (this.grabbed = null));
+    canvas.addEventListener("pointerleave", () => this.tip(""));
+    canvas.addEventListener("dblclick", (event) => this.zoom(0.4, Math.max(0, this.place(event)[0])));
     canvas.addEventListener("keydown", (event) => this.press(event));
+    byId("zoom-in").addEventListener("click", () => this.zoom(0.6));
+    byId("zoom-out").addEventListener("click", () => this.zoom(1 / 0.6));
+    byId("fit").addEventListener("click", () => this.fit());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
+    // On paper the picture is scaled as it is.
+    new ResizeObserver(() => document.documentElement.classList.contains("paper") || lanes.resize()).observe(canvas);
+  }
+
+  zoom(factor, x) {
+    this.lanes.axis.zoom(factor, x);
+    this.lanes.redraw();
+  }
+
+  fit() {
+    this.lanes.axis.fit();
+    this.lanes.redraw();
+  }
+
+  recolour() {
+    this.lanes.readColours();
+    this.lanes.redraw();
+  }
+
+  tip(text, event) {
+    const tip = byId("tip");
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const box = this.lanes.canvas.getBoundingClientRect();
+    tip.style.left = `${Math.min(event.clientX - box.left + 14, Math.max(0, box.width - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${Math.min(event.clientY - box.top + 14, Math.max(0, box.height - tip.offsetHeight - 8))}px`;
   }
 
   // Where in the lanes, from their own left and top.
   place(event) {
     const box = this.lanes.canvas.getBoundingClientRect();
-    return [event.clientX - box.left - LABELS_PX, event.clientY - box.top - RULER_PX + this.lanes.scrollTop];
+    return [event.clientX - box.left - this.lanes.labels, event.clientY - box.top - RULER_PX + this.lanes.scrollTop];
   }
 
+  // What the lanes have no use for, the page may scroll by.
   turn(event) {
     const { lanes } = this;
-    event.preventDefault();
+    let isUsed = true;
     if (event.ctrlKey || event.metaKey || event.altKey) lanes.axis.zoom(Math.exp(event.deltaY / 300), Math.max(0, this.place(event)[0]));
     else if (event.shiftKey) lanes.axis.pan(event.deltaY + event.deltaX);
     else {
       lanes.axis.pan(event.deltaX);
-      lanes.scroll(event.deltaY);
+      isUsed = lanes.scroll(event.deltaY) || event.deltaX !== 0;
     }
+    if (isUsed) event.preventDefault();
     lanes.redraw();
   }
 
   move(event) {
     const { grabbed, lanes } = this;
     if (!grabbed) {
-      this.onHover(this.itemAt(...this.place(event)), event);
+      const [x, y] = this.place(event);
+      const item = this.itemAt(x, y);
+      this.tip(item ? this.tell(item) : x < 0 && this.rowAt(y) ? this.rowAt(y).lane.name : "", event);
       return;
     }
     const [across, down] = [event.clientX - grabbed.x, event.clientY - grabbed.y];
@@ -78,9 +110,13 @@ class Hands {
     this.lanes.redraw();
   }
 
+  rowAt(y) {
+    return this.lanes.rows.find((candidate) => y >= candidate.top && y < candidate.top + candidate.height);
+  }
+
   // The item whose mark is there, or the one that began the span that is there.
   itemAt(x, y) {
-    const row = this.lanes.rows.find((candidate) => y >= candidate.top && y < candidate.top + candidate.height);
+    const row = this.rowAt(y);
     if (!row || x < 0) return null;
     let [best, distance] = [null, REACH_PX + 0.5];
     const { axis } = this.lanes;

@@ -12,6 +12,7 @@ class List {
     this.inside = make("div", { class: "lines" });
     box.append(this.inside);
     box.addEventListener("scroll", () => this.draw());
+    new ResizeObserver(() => this.draw()).observe(box);
     box.addEventListener("keydown", (event) => this.press(event));
     this.inside.addEventListener("click", (event) => {
       const line = event.target.closest(".line");

@@ -1,4 +1,4 @@
-// The page: which run is shown, what of it, and what is selected.
+// The page of a trace: which run is shown, what of it, and what is selected.
 
 const AXES = [
   ["real", "Real", "by the machine's time"],
@@ -12,7 +12,7 @@ class App {
     this.hidden = new Set(["connections", "polls"]);
     this.filter = { text: "", group: "", member: "" };
     this.lanes = new Lanes(byId("lanes"));
-    new Hands(this.lanes, (item) => this.select(item), (item, event) => this.tip(item, event));
+    new Stage(this.lanes, (item) => this.select(item), tipText);
     this.list = new List(byId("list"), (item) => this.select(item));
     this.listen();
     this.showRun(this.runs[0]);
@@ -119,17 +119,6 @@ class App {
     showDetails(byId("details"), item, (name, value) => this.setFilter(name, value));
   }
 
-  tip(item, event) {
-    const tip = byId("tip");
-    tip.hidden = !item;
-    if (!item) return;
-    const times = item.real_ms === null ? span(item.broker_ms) : `${span(item.real_ms)} real · ${span(item.broker_ms)} broker's`;
-    tip.textContent = `${item.text}\n${times}`;
-    const box = byId("stage").getBoundingClientRect();
-    tip.style.left = `${Math.min(event.clientX - box.left + 14, Math.max(0, box.width - tip.offsetWidth - 8))}px`;
-    tip.style.top = `${Math.min(event.clientY - box.top + 14, Math.max(0, box.height - tip.offsetHeight - 8))}px`;
-  }
-
   // --- two runs ---
 
   async addFile(file) {
@@ -195,32 +184,11 @@ class App {
   listen() {
     byId("search").addEventListener("input", (event) => this.setFilter("text", event.target.value));
     for (const name of ["group", "member"]) byId(name).addEventListener("change", (event) => this.setFilter(name, event.target.value));
-    const zoom = (factor) => () => {
-      this.axis.zoom(factor);
-      this.lanes.redraw();
-    };
-    byId("zoom-in").addEventListener("click", zoom(0.6));
-    byId("zoom-out").addEventListener("click", zoom(1 / 0.6));
-    byId("fit").addEventListener("click", () => {
-      this.axis.fit();
-      this.lanes.redraw();
-    });
     byId("compare").addEventListener("click", () => byId("file").click());
     byId("file").addEventListener("change", (event) => event.target.files[0] && this.addFile(event.target.files[0]));
     byId("shown").addEventListener("change", (event) => this.showRun(this.runs[Number(event.target.value)]));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      this.lanes.readColours();
-      this.lanes.redraw();
-    });
-    new ResizeObserver(() => this.resize()).observe(byId("stage"));
     document.addEventListener("keydown", (event) => this.press(event));
     this.listenToHandle(byId("handle"), byId("stage"));
-  }
-
-  resize() {
-    this.lanes.resize();
-    this.list.drawn = null;
-    this.list.draw();
   }
 
   press(event) {
@@ -247,6 +215,11 @@ class App {
   }
 }
 
+function tipText(item) {
+  const times = item.real_ms === null ? span(item.broker_ms) : `${span(item.real_ms)} real · ${span(item.broker_ms)} broker's`;
+  return `${item.text}\n${times}`;
+}
+
 function nameOf(run) {
   return `${run.trace.title}${run.trace.outcome ? ` (${run.trace.outcome})` : ""}`;
 }
@@ -257,8 +230,8 @@ function fillChoice(select, all, values) {
   select.hidden = distinct.length < 2;
 }
 
-function concerns(item, who) {
-  return item.member_id === who || item.lane.member === who || item.client_id === who || item.details?.client_id === who || item.lane.client === who;
+function concerns(item, name) {
+  return [item.member_id, item.lane.member, item.client_id, item.details?.client_id, item.lane.client].includes(name);
 }
 
 // All text of an item, in small letters; made when it is first searched.
