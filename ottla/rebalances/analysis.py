@@ -101,7 +101,7 @@ class Analysis:
             causes=sorted(causes, key=_by_cost),
             members=self._members,
             rebalances=longest((item for group in self._groups for item in group.rebalances), LISTED_MAX),
-            states=sorted(drawn, key=lambda one: one["since_ms"]),
+            states=sorted(drawn, key=lambda one: (one["since_ms"], one["until_ms"])),
         )
 
 

@@ -95,10 +95,10 @@ def test_a_rebalance_is_found_in_the_timeline_and_in_the_list(chromium: Chromium
 def test_what_a_killed_broker_left_open_is_drawn_until_the_next(chromium: Chromium, tmp_path: Path) -> None:
     """It has no known end, and does not cover what came after it."""
     journal = Journal().add(0, "group.created", EMPTY).add(10, "group.rebalance.started", PREPARING)
-    journal.add(90, "group.loaded", STABLE).add(100, "group.emptied", EMPTY)
+    journal.add(90, "group.loaded", STABLE).rebalance(92, 95).add(100, "group.emptied", EMPTY)
     with opened(chromium, tmp_path, journal) as page:
         spans = "ottlaReport.run.lanes[0].spans.map((span) => [span.from.broker_ms, span.to.broker_ms])"
-        assert page.evaluate(spans) == [[0, 10], [10, 90], [90, 100], [100, 100]]
+        assert page.evaluate(spans) == [[0, 10], [10, 90], [90, 92], [92, 95], [95, 95], [95, 100], [100, 100]]
 
 
 def test_names_of_strangers_are_text(chromium: Chromium, tmp_path: Path) -> None:
