@@ -95,7 +95,9 @@ class LogScene(Scene):
         self._soon: list[Callable[[], None]] = []
         pace = Pace(lambda _task: None, now=lambda: 0.0)
         self.waiting = self.services.enter(
-            DelayedOperations(self.cluster, self.timer, pace, self._soon.append, self.services.moved)
+            DelayedOperations(
+                self.cluster, self.timer, pace, self._soon.append, self.services.moved, self.services.purgatories
+            )
         )
         self.services.__dict__ |= {"background": AtOnce(), "pace": pace, "delayed_operations": self.waiting}
 

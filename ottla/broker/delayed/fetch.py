@@ -49,6 +49,8 @@ class DelayedFetch(DelayedOperation):
 
     __slots__ = ("_bytes_available", "_has_lost_some", "_node", "_params", "_respond", "_waiting", "_wanted")
 
+    deadline_kind = "fetch"
+
     def __init__(
         self,
         deadline_ms: int,

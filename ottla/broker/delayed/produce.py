@@ -54,6 +54,8 @@ class DelayedProduce(DelayedOperation):
 
     __slots__ = ("_node", "_pending", "_respond")
 
+    deadline_kind = "produce"
+
     def __init__(
         self, deadline_ms: int, node: AskedNode, pending: Sequence[PendingAcks], respond: Callable[[], None]
     ) -> None:

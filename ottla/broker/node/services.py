@@ -7,10 +7,10 @@ made is entered in one list, which says when nothing is left to do, and what has
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.delayed.operations import DelayedOperations
+    from ottla.broker.delayed.registered import RegisteredPurgatory
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.failover import Failover
+    from ottla.coordinator.runtime.runtime import Runtime
     from ottla.log.partition import Partition
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
@@ -62,6 +64,8 @@ class Services:
         self._wrap_group_log = wrap_group_log
         #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
         self.moved: dict[Partition, None] = {}
+        #: The purgatories of all services made so far.
+        self.purgatories: list[RegisteredPurgatory] = []
         #: All that were made, in order.
         self._made: list[Service] = []
 
@@ -109,8 +113,9 @@ class Services:
     def group_coordination(self) -> GroupCoordination:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
+        from ottla.coordinator.classic.timers import REBALANCES
 
-        return self.enter(
+        coordination = self.enter(
             GroupCoordination(
                 self._cluster,
                 self._timer,
@@ -120,17 +125,23 @@ class Services:
                 wrap_group_log=self._wrap_group_log,
             )
         )
+        for node_id, coordinator in coordination.of_node.items():
+            self._register_purgatories(node_id, coordinator.runtime, of_requests=(REBALANCES,))
+        return coordination
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:
         """The transaction coordinators of all nodes."""
         from ottla.broker.transactions.coordination import TransactionCoordination
 
-        return self.enter(
+        coordination = self.enter(
             TransactionCoordination(
                 self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
             )
         )
+        for node_id, coordinator in coordination.of_node.items():
+            self._register_purgatories(node_id, coordinator.runtime)
+        return coordination
 
     @cached_property
     def delayed_operations(self) -> DelayedOperations:
@@ -138,4 +149,15 @@ class Services:
         from ottla.broker.delayed.operations import DelayedOperations
 
         call_soon = asyncio.get_running_loop().call_soon
-        return self.enter(DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved))
+        return self.enter(
+            DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved, self.purgatories)
+        )
+
+    def _register_purgatories(self, node_id: int, runtime: Runtime[Any], of_requests: Sequence[str] = ()) -> None:
+        """Enter the purgatories of a coordinator's timers; clients wait for those named in `of_requests`."""
+        from ottla.broker.delayed.registered import RegisteredPurgatory
+
+        self.purgatories += [
+            RegisteredPurgatory(purgatory, node_id, holds_requests=name in of_requests)
+            for name, purgatory in runtime.purgatories.items()
+        ]
