@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.groups.notes import NotesToStream
+from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.loading import Loading
 from ottla.broker.internal.log import InternalLog
 from ottla.broker.internal.recovery import Recovery
@@ -92,7 +93,7 @@ class GroupTidings:
         self._events.tell(Kind.GROUP_RECOVERED, group_id=group_id)
 
 
-class GroupCoordination:
+class GroupCoordination(Coordination[Coordinator]):
     """The coordinators of all nodes, and what they have to know of the cluster's topics."""
 
     def __init__(
@@ -106,6 +107,7 @@ class GroupCoordination:
         wrap_group_log: WrapGroupLog | None,
     ) -> None:
         """`wrap_group_log`: what is to stand around the group log, if anything is."""
+        super().__init__("groups")
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log: GroupLog = InternalLog(cluster, GROUP_TOPIC)
         if wrap_group_log is not None:
@@ -131,21 +133,6 @@ class GroupCoordination:
         }
         cluster.events.read(self._topic_deleted, [Kind.TOPIC_DELETED])
         self._topic.take_over_all()
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether no group has anything left to do at this moment."""
-        return all(coordinator.is_settled for coordinator in self.of_node.values())
-
-    def close(self) -> None:
-        """Answer all members that wait, and coordinate nothing any more."""
-        for coordinator in self.of_node.values():
-            coordinator.close()
-
-    def put_around_log(self, put: Callable[[GroupLog], GroupLog]) -> None:
-        """Have what `put` makes of the group log stand in its place from now on, such as a fault."""
-        for coordinator in self.of_node.values():
-            coordinator.runtime.put_around_log(put)
 
     def take_over(self, log: Partition, node_id: int) -> None:
         """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.delayed.registered import RegisteredPurgatory
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
+    from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
     from ottla.cluster.failover import Failover
-    from ottla.coordinator.runtime.runtime import Runtime
     from ottla.log.partition import Partition
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
@@ -43,6 +43,7 @@ class Service(Protocol):
 
 
 S = TypeVar("S", bound=Service)
+K = TypeVar("K", bound="Coordination[Any]")
 
 
 class Services:
@@ -68,6 +69,10 @@ class Services:
         self.purgatories: list[RegisteredPurgatory] = []
         #: All that were made, in order.
         self._made: list[Service] = []
+        self.coordinations: list[Coordination[Any]] = []
+        """Those there are now: of groups, of transactions. Looking makes none."""
+        self.on_coordination: list[Callable[[Coordination[Any]], object]] = []
+        """Called with each coordination that is made from now on."""
 
     @property
     def is_settled(self) -> bool:
@@ -87,6 +92,20 @@ class Services:
         """Have it asked whether it is settled, and closed at the end."""
         self._made.append(service)
         return service
+
+    def _enter_coordination(self, coordination: K, of_requests: Sequence[str] = ()) -> K:
+        """List a coordination and its purgatories; clients wait for what waits in those named in `of_requests`."""
+        from ottla.broker.delayed.registered import RegisteredPurgatory
+
+        self.purgatories += [
+            RegisteredPurgatory(purgatory, node_id, holds_requests=name in of_requests)
+            for node_id, coordinator in coordination.of_node.items()
+            for name, purgatory in coordinator.runtime.purgatories.items()
+        ]
+        self.coordinations.append(coordination)
+        for tell in self.on_coordination:
+            tell(coordination)
+        return self.enter(coordination)
 
     @cached_property
     def pace(self) -> Pace:
@@ -115,33 +134,25 @@ class Services:
         from ottla.broker.groups.coordination import GroupCoordination
         from ottla.coordinator.classic.timers import REBALANCES
 
-        coordination = self.enter(
-            GroupCoordination(
-                self._cluster,
-                self._timer,
-                self._tasks,
-                self.background,
-                self.pace,
-                wrap_group_log=self._wrap_group_log,
-            )
+        coordination = GroupCoordination(
+            self._cluster,
+            self._timer,
+            self._tasks,
+            self.background,
+            self.pace,
+            wrap_group_log=self._wrap_group_log,
         )
-        for node_id, coordinator in coordination.of_node.items():
-            self._register_purgatories(node_id, coordinator.runtime, of_requests=(REBALANCES,))
-        return coordination
+        return self._enter_coordination(coordination, of_requests=(REBALANCES,))
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:
         """The transaction coordinators of all nodes."""
         from ottla.broker.transactions.coordination import TransactionCoordination
 
-        coordination = self.enter(
-            TransactionCoordination(
-                self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
-            )
+        coordination = TransactionCoordination(
+            self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
         )
-        for node_id, coordinator in coordination.of_node.items():
-            self._register_purgatories(node_id, coordinator.runtime)
-        return coordination
+        return self._enter_coordination(coordination)
 
     @cached_property
     def delayed_operations(self) -> DelayedOperations:
@@ -152,12 +163,3 @@ class Services:
         return self.enter(
             DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved, self.purgatories)
         )
-
-    def _register_purgatories(self, node_id: int, runtime: Runtime[Any], of_requests: Sequence[str] = ()) -> None:
-        """Enter the purgatories of a coordinator's timers; clients wait for those named in `of_requests`."""
-        from ottla.broker.delayed.registered import RegisteredPurgatory
-
-        self.purgatories += [
-            RegisteredPurgatory(purgatory, node_id, holds_requests=name in of_requests)
-            for name, purgatory in runtime.purgatories.items()
-        ]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.loading import Loading
 from ottla.broker.internal.log import InternalLog
 from ottla.broker.internal.recovery import Recovery
@@ -102,7 +103,7 @@ class TransactionTidings:
         self._events.tell(Kind.TRANSACTIONS_RECOVERED, partition=int(key))
 
 
-class TransactionCoordination:
+class TransactionCoordination(Coordination[TransactionCoordinator]):
     """The transaction coordinators of all nodes."""
 
     def __init__(
@@ -114,6 +115,7 @@ class TransactionCoordination:
         pace: Pace,
         groups: Groups,
     ) -> None:
+        super().__init__("transactions")
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
         transaction_log = TransactionLog(cluster, TRANSACTION_TOPIC)
         notes = TransactionNotes(cluster.events)
@@ -123,7 +125,6 @@ class TransactionCoordination:
         self._loading = Loading(background, "transaction loading", tidings, cluster.events)
         self._topic = InternalTopic(cluster, TRANSACTION_TOPIC, self.take_over, self.resign)
         recovery = Recovery(tidings, self._topic, self._loading, timer, lambda node_id: self.of_node[node_id].runtime)
-        self.of_node: dict[int, TransactionCoordinator] = {}
         self._markers = MarkerWriter(cluster, timer, background, groups, self.of_node)
         for node_id in cluster.all_nodes:
             self.of_node[node_id] = TransactionCoordinator(
@@ -151,16 +152,10 @@ class TransactionCoordination:
         for coordinator in self.of_node.values():
             coordinator.complete_unwritten()
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether there is nothing left to do at this moment."""
-        return all(coordinator.is_settled for coordinator in self.of_node.values())
-
     def close(self) -> None:
         """Coordinate nothing any more."""
         self._markers.close()
-        for coordinator in self.of_node.values():
-            coordinator.close()
+        super().close()
 
     def coordinator_of(self, transactional_id: str) -> TransactionCoordinator | None:
         """Who coordinates this id; None: nobody that can be asked."""
