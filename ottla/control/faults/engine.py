@@ -29,7 +29,6 @@ from ottla.control.faults.passage import Action, Passage
 from ottla.control.faults.storage import FailAppend, FaultyGroupLog, FaultyStorage, RefuseGroupAppend
 from ottla.control.faults.telling import tell_of
 from ottla.control.faults.wish import Surroundings, read_fault, read_hold
-from ottla.coordinator.classic.timers import SESSION, kind_of, member_of
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
@@ -180,7 +179,7 @@ class Faults:
     # --- for deadlines ---
 
     def _keep_back_timer(self, node_id: int, owner: Owner[Any], timer: MachineTimer) -> bool:
-        kind = kind_of(timer.timer_key)
+        kind, member_id = owner.kind.describe_timer(timer.timer_key)
         return self._keep_back(
             self._on_timers,
             Reached(
@@ -189,7 +188,7 @@ class Faults:
                 matters=lambda: owner.timers.get(timer.timer_key) is timer,
                 node_id=node_id,
                 group_id=owner.key,
-                member_id=member_of(timer.timer_key) if kind == SESSION else None,
+                member_id=member_id,
             ),
         )
 

@@ -24,7 +24,7 @@ from ottla.coordinator.classic.restart import StaticMemberWritten, static_member
 from ottla.coordinator.classic.sessions import load, session_expired
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.sync import AssignmentsWritten, assignments_written, sync
-from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, member_of, purgatory_of
+from ottla.coordinator.classic.timers import JOIN_TIMER, KINDS, SYNC_TIMER, describe_timer, member_of, purgatory_of
 from ottla.coordinator.offsets.commit import OffsetsWritten
 from ottla.coordinator.offsets.commit_in_transaction import PendingOffsetsWritten
 from ottla.coordinator.offsets.events import (
@@ -116,4 +116,4 @@ _COMPLETIONS: Final[Mapping[type[Completion], Callable[[Group, int, Any, ErrorCo
 }
 
 #: What the runtime has to know of classic groups.
-CLASSIC: Final[Kind[Group]] = Kind("group", step, purgatory_of, sharing=OffsetCommitRequested)
+CLASSIC: Final[Kind[Group]] = Kind("group", step, purgatory_of, KINDS, describe_timer, sharing=OffsetCommitRequested)

@@ -34,6 +34,10 @@ class Kind(Generic[M]):
     """
     purgatory_of: Callable[[str], str]
     """The name of the purgatory that the timer of this key waits in."""
+    timer_kinds: tuple[str, ...]
+    """The words for what its timers are of: "session". Kinds of machines share a word only for the same thing."""
+    describe_timer: Callable[[str], tuple[str, str | None]]
+    """What the timer of this key is of, one of `timer_kinds`, and the id of the member it is about, if it is of one."""
     sharing: type | None = None
     """The class of events whose appends share a batch when they follow one another; None: there is none."""
     has_long_timers: bool = False

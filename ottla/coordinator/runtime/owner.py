@@ -108,13 +108,14 @@ class Owner(Generic[M]):
         "inbox",
         "is_ended",
         "key",
+        "kind",
         "machine",
         "shard",
     )
 
     def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
-        kind = shard.kind_of(machine)
         self.key = key
+        self.kind = kind = shard.kind_of(machine)
         self.machine = machine
         self.shard = shard
         self.inbox: deque[Any] = deque()

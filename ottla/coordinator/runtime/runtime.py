@@ -261,7 +261,7 @@ class Runtime(Generic[M]):
 
     def _new_owner(self, key: str, machine: M, shard: Shard[M]) -> Owner[M]:
         owner = Owner(key, machine, shard, self._with)
-        self._tasks.create_task(owner.run(), name=f"{shard.kind_of(machine).name} {key}")
+        self._tasks.create_task(owner.run(), name=f"{owner.kind.name} {key}")
         return owner
 
     def _give_up(self, owner: Owner[M], error: Exception) -> None:

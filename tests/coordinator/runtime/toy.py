@@ -95,7 +95,9 @@ class TallyShard(Shard[Tally]):
         return {TALLY_TYPE: self._replay_tally}
 
     def kind_of(self, _machine: Tally) -> Kind[Tally]:
-        return Kind("tally", step, lambda _timer_key: "Idle", sharing=AddRequested)
+        return Kind(
+            "tally", step, lambda _timer_key: "Idle", ("idle",), lambda _timer_key: ("idle", None), sharing=AddRequested
+        )
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         for name, total in self._pending.pop(producer_id, {}).items():
