@@ -33,17 +33,17 @@ class Faulting:
         """Describe a fault, beginning with its aim: some of Kafka's APIs by name, and further conditions, such as
         topic="orders"; see docs/faults.md. Then say what happens, and how often.
         """
-        return self.faults.plan(_wish(apis, aim), _place())
+        return self.faults.plan(_specification(apis, aim), _place())
 
     def hold(self, *apis: str, **aim: Any) -> Hold:
         """Hold each request of this aim, or with at="answer" its answer, until it is let go.
 
-        Without an API: timer="session" ("join", "sync") holds expired timers of groups, failover=2 the failover from
-        node 2 after its death, append="orders" appends to a topic.
+        Without an API: timer="session" ("join", "sync", "transaction-timeout") holds expired timers of groups and
+        transactions, failover=2 the failover from node 2 after its death, append="orders" appends to a topic.
         """
         from ottla.testing.barriers import Hold
 
-        hold = Hold(self, _wish(apis, aim), place := _place())
+        hold = Hold(self, _specification(apis, aim), place := _place())
         self.faults.place(hold.number, place)
         return hold
 
@@ -60,7 +60,7 @@ class Faulting:
             self.faults.check()
 
 
-def _wish(apis: tuple[str, ...], aim: dict[str, Any]) -> dict[str, Any]:
+def _specification(apis: tuple[str, ...], aim: dict[str, Any]) -> dict[str, Any]:
     return {"api": list(apis), **aim} if apis else aim
 
 

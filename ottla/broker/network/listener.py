@@ -61,8 +61,8 @@ class Shared:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.authorizer: Authorizer = authorizer or AllowAll()
         self.routes = Routes(has_short_ways=isinstance(self.authorizer, AllowAll))
-        #: Gets each connection that was just made, and may end it. None: nobody does that.
-        self.turn_away: Callable[[Connection], object] | None = None
+        #: Called with each connection that was just made, and may end it; None: all connections stay.
+        self.on_connected: Callable[[Connection], object] | None = None
         #: Who keeps all requests and their answers, if anybody does.
         self.recorder: CallRecorder | None = None
         #: Whether nothing is taken up from clients for a while, those who connect just then among them.
@@ -215,8 +215,8 @@ class Listener:
             connection.reset()
         elif self._server is None:
             connection.close()
-        elif self._shared.turn_away is not None:
-            self._shared.turn_away(connection)
+        elif self._shared.on_connected is not None:
+            self._shared.on_connected(connection)
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""

@@ -10,7 +10,7 @@ FAULT_SET: Final = Row("fault.set", "info", ("fault_id", "fault"), "A fault or a
 FAULT_HIT: Final = Row(
     "fault.hit",
     "debug",
-    ("fault_id", "fault", "api", "client_id", "group_id", "member_id", "topic", "partition"),
+    ("fault_id", "fault", "api", "client_id", "group_id", "member_id", "transactional_id", "topic", "partition"),
     "A fault applied to a request, an append or a new connection.",
 )
 FAULT_REMOVED: Final = Row(
@@ -31,25 +31,26 @@ REQUEST_LET_GO: Final = Row(
 APPEND_HELD: Final = Row(
     "append.held",
     "debug",
-    ("fault_id", "number", "group_id"),
-    "An append of a group waits until it is let go; the group does nothing else meanwhile.",
+    ("fault_id", "number", "group_id", "transactional_id"),
+    "An append of a group or a transactional id waits until it is let go; its coordinator does nothing else for it "
+    "meanwhile.",
 )
 APPEND_LET_GO: Final = Row(
     "append.let_go",
     "debug",
-    ("fault_id", "number", "group_id", "how"),
+    ("fault_id", "number", "group_id", "transactional_id", "how"),
     "A held append was let go or refused (`how`).",
 )
 DEADLINE_HELD: Final = Row(
     "deadline.held",
     "debug",
-    ("fault_id", "number", "deadline", "group_id", "member_id"),
-    "A timer of a group (`deadline`: session, join, sync), or a node's failover, has no effect until it is let go.",
+    ("fault_id", "number", "deadline", "group_id", "member_id", "transactional_id"),
+    "A timer of a group or a transactional id (`deadline`), or a node's failover, has no effect until it is let go.",
 )
 DEADLINE_LET_GO: Final = Row(
     "deadline.let_go",
     "debug",
-    ("fault_id", "number", "deadline", "group_id", "member_id", "how", "is_void"),
+    ("fault_id", "number", "deadline", "group_id", "member_id", "transactional_id", "how", "is_void"),
     "A held deadline was let go or lost (`how`). `is_void`: the deadline has no effect, because the state has "
     "changed meanwhile.",
 )

@@ -16,6 +16,7 @@ from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.reporting.log_lines import LogLines
+from ottla.control.faults.targets import TARGETS
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Happened, Note
 from ottla.coordinator.transactions.notes import Happened as HappenedToTransaction
@@ -86,10 +87,12 @@ def test_every_detail_is_in_the_table() -> None:
 
 
 def test_every_kind_and_key_of_the_table_is_told_somewhere() -> None:
-    """By a call in the sources, or from a note about a group or a transaction."""
+    """By a call in the sources, from a note about a group or a transaction, or by the row of a fault's target."""
     told = {kind.value: set(COMMON.get(kind, ())) for kind in Kind}
     for happened in (*Happened, *HappenedToTransaction):
         kind = KINDS[happened.value]
+        told[kind.value] |= {*kind.keys, *kind.keys_unlogged}
+    for kind in {kind for target in TARGETS for kind in (target.hit, target.held, target.let_go) if kind is not None}:
         told[kind.value] |= {*kind.keys, *kind.keys_unlogged}
     for kind, _, names in calls():
         told[kind.value] |= set(names)
