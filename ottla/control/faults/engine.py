@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ottla.control.faults.exchange import Action
     from ottla.control.faults.holds import Held
     from ottla.control.faults.occurrence import Occurrence, Remove
+    from ottla.events.kinds.event_kind import EventKind
     from ottla.events.stream import Stream
     from ottla.protocol.primitives import Message
     from ottla.purgatory import Timer
@@ -187,7 +188,7 @@ class Faults:
         else:
             self._tell(fault.target.let_go, held.hit, {**said, "how": held.how.value, "is_void": held.is_gone})
 
-    def _tell(self, kind: Kind, hit: Hit, said: dict[str, Any]) -> None:
+    def _tell(self, kind: EventKind, hit: Hit, said: dict[str, Any]) -> None:
         """Tell an event with those of its keys that are said, or that the hit has."""
         details = {key: said[key] if key in said else getattr(hit, key) for key in kind.keys}
         self._events.tell(kind, node_id=hit.node_id, **details)

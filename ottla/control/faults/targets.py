@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ottla.control.faults.cutting import RefuseConnection
     from ottla.control.faults.holds import Hold
     from ottla.control.faults.occurrence import Happens, Remove
+    from ottla.events.kinds.event_kind import EventKind
     from ottla.purgatory import Timer
 
 FAILOVER: Final = "failover"
@@ -57,10 +58,10 @@ class Target:
     """What can be aimed at; None: what is in a request, by its API."""
     impossible: Mapping[str, str] = field(default_factory=dict)
     """Why a thing that is held can't be refused, lost or changed, by "refuse", "lose" and "change"."""
-    hit: Kind | None = Kind.FAULT_HIT
+    hit: EventKind | None = Kind.FAULT_HIT
     """Tells of each hit; None: nothing but what tells that it is held."""
-    held: Kind = Kind.REQUEST_HELD
-    let_go: Kind = Kind.REQUEST_LET_GO
+    held: EventKind = Kind.REQUEST_HELD
+    let_go: EventKind = Kind.REQUEST_LET_GO
 
 
 # ── Hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
