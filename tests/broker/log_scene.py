@@ -59,9 +59,6 @@ class SentCall:
         self.is_answered = True
         self.answer_given = self._api.response.decode(response.encode(self.api_version), self.api_version)
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        self.answer(make())
-
     def go_on(self, handle: Callable[[], Message | None]) -> None:
         response = handle()
         if response is not None:

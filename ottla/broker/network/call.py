@@ -200,17 +200,6 @@ class Call:
         else:
             self.connection.emit(self)
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
-        try:
-            response = make()
-        except TooCostly as costly:
-            self._refuse_costly(costly)
-        except Exception:
-            self.fail()
-        else:
-            self.answer(response)
-
     def go_on(self, handle: Callable[[], Message | None]) -> None:
         """Go on handling the request, now that what was waited for is there; as a handler, it may leave the answer for
         later, and it may raise.
@@ -301,9 +290,6 @@ class LongCall(Call):
 
     def answer(self, response: Message) -> None:
         self.connection.pace.run(partial(super().answer, response))
-
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        self.connection.pace.run(partial(super().answer_later, make))
 
     def go_on(self, handle: Callable[[], Message | None]) -> None:
         self.connection.pace.run(partial(super().go_on, handle))

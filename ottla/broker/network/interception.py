@@ -58,17 +58,11 @@ class _StandIn(Call):
         super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
         self.is_brief = own.is_brief
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        self._work(partial(super().answer_later, make))
-
     def go_on(self, handle: Callable[[], Message | None]) -> None:
-        self._work(partial(super().go_on, handle))
-
-    def _work(self, task: Callable[[], None]) -> None:
         if self.is_brief:
-            task()
+            super().go_on(handle)
         else:
-            self.connection.pace.run(task)
+            self.connection.pace.run(partial(super().go_on, handle))
 
 
 class InterceptedCall(_StandIn):

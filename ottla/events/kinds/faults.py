@@ -65,7 +65,7 @@ class FaultEvents:
         "deadline.held",
         "debug",
         ("fault_id", "number", "deadline", "group_id", "member_id", "transactional_id"),
-        "A timer of a group or a transactional id (`deadline`), or a node's failover, has no effect until it is let go.",
+        "A timer of a group or a transactional id, or a node's failover (`deadline`), has no effect until let go.",
         says=lambda d: f"{d['deadline']} held when it was due, by fault {d['fault_id']}",
     )
     DEADLINE_LET_GO: Final = EventKind(
