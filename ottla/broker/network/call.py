@@ -105,6 +105,12 @@ class Asker(Protocol):
     def peer(self) -> tuple[str, int]:
         """The client's host and port; "" and 0 when it was gone before anybody asked."""
 
+    def add_closed_callback(self, callback: Callable[[Any], object], /) -> None:
+        """Call this with the connection when it is gone."""
+
+    def remove_closed_callback(self, callback: Callable[[Any], object], /) -> None:
+        """Do not call it any more."""
+
     def emit(self, answered: Call, /) -> None:
         """The call has its answer."""
 

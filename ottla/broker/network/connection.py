@@ -112,8 +112,6 @@ class Connection(AnswerQueue):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self.listener.forget(self)
-        self._receiving.hold(self, 0)
         self._partial = self._kept = None
         self._abandon_all()
 

@@ -43,6 +43,3 @@ class Host(Protocol[C_contra]):
 
     def remember(self, connection: C_contra, /) -> None:
         """A client has connected."""
-
-    def forget(self, connection: C_contra, /) -> None:
-        """The connection is gone."""

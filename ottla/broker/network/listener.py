@@ -209,6 +209,7 @@ class Listener:
     def remember(self, connection: Connection) -> None:
         """A client has connected; if that was too late, it is turned away."""
         self.connections.add(connection)
+        connection.add_closed_callback(self._forget)
         self._tell(Kind.CONNECTION_OPENED, connection)
         if self._shared.are_clients_held:
             connection.hold()
@@ -219,8 +220,7 @@ class Listener:
         elif self._shared.on_connected is not None:
             self._shared.on_connected(connection)
 
-    def forget(self, connection: Connection) -> None:
-        """The connection is gone."""
+    def _forget(self, connection: Connection) -> None:
         self.connections.discard(connection)
         self._tell(Kind.CONNECTION_CLOSED, connection)
         if not self.connections:
