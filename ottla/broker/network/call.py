@@ -26,9 +26,10 @@ from ottla.broker.network.limits import (
 from ottla.events.kind import Kind
 from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message, Writer
+from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
+    from ottla.broker.network.route import Route
     from ottla.broker.node.broker_node import BrokerNode
     from ottla.pacing import Pace
     from ottla.security.authorizer import Authorizer, Principal
@@ -41,27 +42,8 @@ class CloseConnection(Exception):
     """Raised by a handler where Kafka gives no answer and closes the connection. The text goes to the log."""
 
 
-class Form(Protocol):
-    """In which form an API's version is answered: what a call knows of its route."""
-
-    name: str
-    version: int
-    write: Writer
-    refuse: Callable[[Message, ErrorCode], Message]
-    #: Makes the header from the size and the correlation id; the size is that of the body and so much more.
-    pack_header: Callable[[int, int], bytes]
-    header_bytes: int
-    #: Whether the very same answers are given again and again; then some of them, by their ids: each with its bytes,
-    #: how many they are, and how many its header says.
-    repeats: bool
-    bodies: dict[int, tuple[Message, bytes, int, int]]
-
-    def __init__(self, key: int, version: int) -> None:
-        """That of an API and a version."""
-
-
 class CallRecorder(Protocol):
-    """Who keeps them."""
+    """Keeps calls, and what they are answered."""
 
     def take(self, call: Call, /) -> Any:
         """A request has come; returns what `answered` is given with its answer."""
@@ -70,7 +52,7 @@ class CallRecorder(Protocol):
         """It has its answer; None: it is dealt with and gets none."""
 
 
-class Home(Protocol):
+class CallListener(Protocol):
     """What a call knows of the listener."""
 
     name: str
@@ -78,11 +60,11 @@ class Home(Protocol):
 
     @property
     def recorder(self) -> CallRecorder | None:
-        """Who keeps its calls, if somebody does."""
+        """What keeps its calls; None: nothing does."""
 
 
-class Asker(Protocol):
-    """What a call knows of the connection it has come by, and whoever has the call."""
+class CallConnection(Protocol):
+    """What a call knows of the connection it has come by, and so do all parts that have the call."""
 
     node: BrokerNode
     client_host: str
@@ -94,7 +76,7 @@ class Asker(Protocol):
     pace: Pace
 
     @property
-    def listener(self) -> Home:
+    def listener(self) -> CallListener:
         """Where it connected to."""
 
     @property
@@ -160,7 +142,9 @@ class Call:
         "route",
     )
 
-    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
+    def __init__(
+        self, connection: CallConnection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
         self.connection = connection
         self.node: BrokerNode = connection.node
         self.route = route

@@ -34,8 +34,8 @@ from ottla.protocol.primitives import Buffer
 from ottla.security.authorizer import ANONYMOUS
 
 if TYPE_CHECKING:
-    from ottla.broker.network.host import Host
-    from ottla.broker.network.routes import Route
+    from ottla.broker.network.connection_listener import ConnectionListener
+    from ottla.broker.network.route import Route
     from ottla.protocol.primitives import Message
     from ottla.security.authorizer import Principal
 
@@ -72,7 +72,7 @@ class Connection(AnswerQueue):
         "principal",
     )
 
-    def __init__(self, listener: Host[Connection]) -> None:
+    def __init__(self, listener: ConnectionListener[Connection]) -> None:
         super().__init__(listener.node, listener.unread, listener.outbox)
         self.listener = listener
         self.principal: Principal = ANONYMOUS

@@ -18,7 +18,7 @@ from ottla.control.faults.misuse import BadFault, unknown
 from ottla.protocol.registry import Api, all_apis, api
 
 if TYPE_CHECKING:
-    from ottla.broker.network.call import Asker, Call
+    from ottla.broker.network.call import Call, CallConnection
     from ottla.control.faults.occurrence import Occurrence
     from ottla.control.faults.targets import Target
 
@@ -161,7 +161,7 @@ class Aim:
                 return False
         return occurrence.connection is None or self._is_of_connection(occurrence.connection)
 
-    def _is_of_connection(self, connection: Asker) -> bool:
+    def _is_of_connection(self, connection: CallConnection) -> bool:
         """Whether a connection that is being made is aimed at."""
         if not fits(self.listener, connection.listener.name):
             return False
@@ -175,7 +175,7 @@ class Aim:
             return False
 
 
-def view_of(connection: Asker, client_id: str) -> ConnectionView:
+def view_of(connection: CallConnection, client_id: str) -> ConnectionView:
     """A connection as predicates see it."""
     host, port = connection.peer
     return ConnectionView(

@@ -9,7 +9,7 @@ from ottla.control.faults.exchange import Action, Exchange, RequestAction
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
-    from ottla.broker.network.call import Asker
+    from ottla.broker.network.call import CallConnection
     from ottla.purgatory import Timer
 
 
@@ -89,12 +89,12 @@ class RefuseConnection(Action):
         self.text = f"turn away{' with a reset' if reset else ''}"
         self._is_reset = reset
 
-    def end(self, connection: Asker) -> None:
+    def end(self, connection: CallConnection) -> None:
         """End a connection that was just made."""
         _end(connection, reset=self._is_reset)
 
 
-def _end(connection: Asker, *, reset: bool) -> None:
+def _end(connection: CallConnection, *, reset: bool) -> None:
     if reset:
         connection.reset()
     else:

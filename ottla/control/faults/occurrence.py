@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.network.call import Asker
+    from ottla.broker.network.call import CallConnection
     from ottla.protocol.primitives import Message
 
 
@@ -27,7 +27,7 @@ class Occurrence:
     """The partition that it is of."""
     committed: Sequence[tuple[str, int]] = ()
     """The partitions that offsets in it are of."""
-    connection: Asker | None = None
+    connection: CallConnection | None = None
 
 
 @dataclass(frozen=True, slots=True)

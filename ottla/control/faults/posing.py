@@ -8,7 +8,7 @@ answered UNSUPPORTED_VERSION, in the form that every client can read (KIP-511).
 from __future__ import annotations
 
 from ottla.broker.network.apis import SERVED
-from ottla.broker.network.routes import Route
+from ottla.broker.network.route import Route
 from ottla.control.faults.exchange import Exchange, RequestAction
 from ottla.control.faults.kafka_releases import RELEASES
 from ottla.control.faults.misuse import BadFault
