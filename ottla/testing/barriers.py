@@ -1,4 +1,4 @@
-"""Barriers in a test's hands: requests that are held until the test lets them go.
+"""Barriers: requests that are held until the test lets them go.
 
     with kafka.hold("SyncGroup", group="kitchen", role="leader") as held:
         held.wait()                       # it is there, and has no effect yet
@@ -11,8 +11,8 @@ aimed at is held; each can be let go, refused, changed or lost by itself, in any
     with kafka.hold(timer="session", group="kitchen", member="ana-*") as held:
         kafka.advance(45_000)             # ana's session is over, and her group does not know yet
 
-Deadlines of the broker's are held in the same way: timers of groups, and the failover of a node that has died. So is
-what is appended to a topic, or written by a group: `append="__consumer_offsets"`.
+Deadlines of the broker are held in the same way: timers of groups and of transactions, and the failover of a node that
+has died. So are appends to a topic, and what groups and transactional ids write: `append="__consumer_offsets"`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class NothingHeld(AssertionError):
 
 
 class HeldRequest:
-    """A held request, answer, deadline or write of a group."""
+    """A held request, answer, deadline, or write of a group or a transactional id."""
 
     def __init__(self, inside: Looks, held: Held) -> None:
         self._inside = inside
         self._held = held
         self.number = held.number
-        #: "request" or "answer"; of deadlines "session", "join", "sync" or "failover"; or "append".
+        #: "request" or "answer"; of deadlines the timer's word, such as "session", or "failover"; or "append".
         self.at = held.at
         #: None for a deadline, as is `client_id`.
         self.api = held.hit.api

@@ -1,4 +1,4 @@
-"""The part of `Broker` that makes things go wrong, and holds them.
+"""The part of `Broker` that sets faults and holds.
 
 kafka.fault("Produce", topic="orders").answer("NOT_ENOUGH_REPLICAS").once()
 with kafka.hold("SyncGroup", group="kitchen", role="leader") as held: ...
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Faulting:
-    """Whatever has a broker that things may go wrong in derives from this, and says how to get inside."""
+    """Base of the classes that have a broker with faults: `look` gets into the broker."""
 
     def look(self, at: Callable[[Server], T], /) -> T:
         """Call this function in the broker's event loop and return its result."""
@@ -65,6 +65,6 @@ def _specification(apis: tuple[str, ...], aim: dict[str, Any]) -> dict[str, Any]
 
 
 def _place() -> str:
-    """Where in the test a broker was asked for something, such as test_orders.py:12."""
+    """The line of the test that called, such as test_orders.py:12."""
     frame = sys._getframe(2)
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

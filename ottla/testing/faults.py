@@ -1,4 +1,4 @@
-"""Faults in a test's hands: what goes wrong, for whom, how often, and whether it did.
+"""Faults as a test sets them: at what they are aimed, what goes wrong, how often, and whether it did.
 
     kafka.fault("Produce", topic="orders").answer("NOT_ENOUGH_REPLICAS").once()
     kafka.fault("JoinGroup", group="kitchen", client_id="ana").drop_answer().times(2)

@@ -5,13 +5,13 @@
 An append never completes an operation itself. The handler that appends is in the middle of its request, and a fetch
 that is answered may well be followed by the next one on the same connection. So a partition that moved is only noted,
 and looked at when the loop has run everything else of this turn, once, however many batches were appended meanwhile; if
-many moved, in slices. What moves because of that is looked at a turn later, so that nobody is starved.
+many moved, in slices. What moves because of that is looked at a turn later, so other work is never starved.
 
 Where it is one partition and one operation, as a consumer that waits for a producer's next record, it need not wait for
-the turn's end: the connection that has appended calls `look_at_one` when it has taken up all that came, and before it
-is answered itself. So the record is where it is to go some 35 us earlier, and the producer hears of it later by what
-that takes; with more who wait it would be late. Kafka has a queue of actions for all of them, run by the thread of the
-request once that is done, while another one sends its answer.
+the turn's end. The connection that has appended calls `look_at_one` when it has taken up all that came, and before its
+own answer leaves. So the record leaves some 35 us earlier, and the producer's answer later by the time that this takes;
+with more operations it would be late. Kafka has a queue of actions for all of them. The request's thread runs them once
+the request is done, while another thread sends the answer.
 
 All nodes of the process share these purgatories, since they share the logs; the partition is the key. An operation type
 gets its purgatory from `add`, and from then on a partition that moves wakes its operations too.

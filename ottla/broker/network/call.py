@@ -1,8 +1,9 @@
 """A call: one request on its way to its answer.
 
-The connection makes it from a frame, a handler gets it beside the decoded request, and whoever can answer calls
-`answer`, now or later, from wherever it happens: the handler itself, a group's task, an operation in a purgatory. The
-answer is encoded on the spot and leaves when it is its turn on the connection.
+The connection makes it from a frame, a handler gets it beside the decoded request. The part that has the answer calls
+`answer`, now or later: the handler itself, or a group's task. A request that waits parks an operation in a purgatory
+(`delayed.request`), which goes on with the call. The answer is encoded on the spot and leaves when it is its turn on
+the connection.
 
 Answering never raises: an answer that can't be encoded, like any other failure of ours, is told, and the client is
 told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelper.handleError.
@@ -85,7 +86,7 @@ class CallConnection(Protocol):
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+        """The client's host and port; "" and 0 when it was gone before it was asked for."""
 
     def add_closed_callback(self, callback: Callable[[Any], object], /) -> None:
         """Call this with the connection when it is gone."""
@@ -97,7 +98,7 @@ class CallConnection(Protocol):
         """The call has its answer."""
 
     def send_ahead(self, call: Call, part: bytes, /) -> bool:
-        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or the client is gone."""
 
     def wait_for_answers(self) -> None:
         """Take up nothing more until all that was taken up is answered."""
@@ -116,16 +117,16 @@ class CallConnection(Protocol):
 
 
 class Call:
-    """One request: who asks, in which version, and the way back.
+    """One request: its client, its version, and the way back.
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
-    acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
+    acks=0), of `answer_bytes` together. A request that waits need not wait for a client that is gone: `on_ended` is
     called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
     """
 
     #: Whether neither handling nor answering it is long work.
     is_brief = True
-    #: Whether somebody wants to know of each call; else an answer may be given without one.
+    #: Whether each call is told or kept; else a request may be answered without a call.
     is_watched = False
 
     __slots__ = (
@@ -164,12 +165,12 @@ class Call:
 
     @property
     def principal(self) -> Principal:
-        """Who the client is."""
+        """The name and kind that the client is known by."""
         return self.connection.principal
 
     @property
     def authorizer(self) -> Authorizer:
-        """Who says what it may do."""
+        """What says what the client may do."""
         return self.connection.listener.authorizer
 
     @property
@@ -206,7 +207,7 @@ class Call:
         self.connection.refuse(f"{self.route.name} v{self.api_version} would be answered with too much: {costly}")
 
     def answer_part(self, response: Message, bytes_count: int) -> None:
-        """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
+        """Give the first so many bytes of the answer. The caller has to end the connection behind them."""
         part = b"".join(self.encode(response))[:bytes_count]
         self.answered, self.answer_bytes = [part] if part else [], len(part)
 

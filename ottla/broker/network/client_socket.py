@@ -155,7 +155,7 @@ class ClientSocket(asyncio.BufferedProtocol):
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+        """The client's host and port; "" and 0 when it was gone before it was asked for."""
         host, port, *_ = self._transport.get_extra_info("peername") or ("", 0)
         return host, port
 

@@ -1,4 +1,4 @@
-"""A seam between connections and handlers: to step in before a request is handled, and before its answer leaves.
+"""A seam between connections and handlers: an interceptor decides about each request, and about its answer.
 
     connection ─▶ Interceptor.request ─▶ proceed ─▶ handler ─▶ group, purgatory, …
                                                                       │
@@ -133,7 +133,7 @@ class InterceptedCall(_StandIn):
         self.connection.emit(self._own)
 
     def rehearse(self, then: Callable[[], object]) -> None:
-        """Have the handler deal with the request, tell nobody what comes of it, and call `then` when that is there."""
+        """Have the handler deal with the request, lose its answer, and call `then` when that is there."""
         rehearsal = Rehearsal(self, then)
         self.on_abandoned = rehearsal.abandoned
         try:
@@ -177,7 +177,7 @@ class InterceptedCall(_StandIn):
 
 
 class Rehearsal(_StandIn):
-    """What a handler gets whose answer nobody is to hear."""
+    """What a handler gets whose answer is to be lost."""
 
     __slots__ = ("_is_over", "_then")
 

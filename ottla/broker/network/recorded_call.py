@@ -1,4 +1,4 @@
-"""A call that is kept, with its answer, for who wants to look at it later. Loaded, and used, only when asked for.
+"""A call that is kept, with its answer, to be looked at later. Loaded, and used, only when asked for.
 
 The answer is noted when it is encoded, so it is the one that leaves, or of which a part leaves, whatever a fault has
 made of the handler's.

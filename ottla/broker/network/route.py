@@ -25,7 +25,7 @@ from ottla.protocol.registry import api
 if TYPE_CHECKING:
     from ottla.broker.node.broker_node import BrokerNode
 
-#: Gets the decoded request, and who was asked.
+#: Gets the decoded request, and the node that was asked.
 IsLong: TypeAlias = "Callable[[Message, BrokerNode], bool]"
 
 
@@ -40,8 +40,8 @@ class Beginning(Protocol):
 
 #: Gets a frame, the request that was decoded from it, and its version; None: it is not worth remembering.
 BeginningOf: TypeAlias = Callable[[bytes, Any, int], Beginning | None]
-#: From (frame, where the body begins, version, who was asked) to the answer's body; None: nothing has happened, and the
-#: request goes to the handler.
+#: From (frame, where the body begins, version, node that was asked) to the answer's body; None: nothing has happened,
+#: and the request goes to the handler.
 AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode], bytes | None]"
 
 #: Gets the decoded request and its `Call`; None: the call is going to be answered later.
@@ -101,7 +101,7 @@ class Route:
         self.read: Reader = codec.request.READERS[version]
         self.write: Writer = codec.response.WRITERS[version]
         self.handler: Handler = module.handle
-        #: What requests go to: the handler, unless somebody steps in before it.
+        #: What requests go to: the handler, unless there is an interceptor before it.
         self.handle = self.handler
         #: Of a request that is small: whether it is much work all the same. None: it never is.
         self.is_long: IsLong | None = getattr(module, "is_long", None)
@@ -110,7 +110,7 @@ class Route:
         #: Whether decoding a request may be spared when the connection's last one was the same, or began so.
         self.is_remembered = self.repeats or self.beginning_of is not None
         self.refuse: Refuse = module.refuse
-        #: The handler's short way, if it has one for this version; and while it is taken, for nobody steps in between.
+        #: The handler's short way, if it has one for this version; and again while it is taken: without an interceptor.
         find_short_way = getattr(module, "short_way", None)
         self.short_way: AnswerPlain | None = find_short_way and find_short_way(version)
         self.answer_plain = self.short_way

@@ -19,7 +19,7 @@ from ottla.protocol.registry import api
 if TYPE_CHECKING:
     from ottla.broker.network.interception import Interceptor
 
-#: In place of a body that nobody can read.
+#: In place of a body that can't be read.
 _NO_REQUEST: Final = Message()
 _KEY_AND_VERSION: Final = Struct(">hh")
 
@@ -44,7 +44,7 @@ class Routes:
     """All routes made so far, by the four bytes a frame begins with."""
 
     def __init__(self, *, has_short_ways: bool = True) -> None:
-        """`has_short_ways`: whether everybody may do everything, for short ways ask no authorizer."""
+        """`has_short_ways`: whether every client may do everything, for short ways ask no authorizer."""
         self._routes: dict[bytes, Route] = {}
         self._has_short_ways = has_short_ways
         self._interceptor: Interceptor | None = None
@@ -59,22 +59,22 @@ class Routes:
             raise NotServed(f"api key {key} is not served")
         if not served.version_first_served <= version <= served.version_last:
             if key == API_VERSIONS_KEY:
-                return self._laid(_unknown_api_versions(version))
+                return self._directed(_unknown_api_versions(version))
             name = api(key).name
             raise NotServed(
                 f"{name} v{version} is not served, only v{served.version_first_served}–v{served.version_last}"
             )
-        route = self._routes[key_and_version] = self._laid(Route(key, version))
+        route = self._routes[key_and_version] = self._directed(Route(key, version))
         return route
 
     def intercept(self, interceptor: Interceptor | None) -> None:
-        """Let somebody step in before every request is handled, from now on; None: nobody any more."""
+        """Ask this interceptor before every request is handled, from now on; None: ask none any more."""
         self._interceptor = interceptor
         for route in self._routes.values():
-            self._laid(route)
+            self._directed(route)
 
-    def _laid(self, route: Route) -> Route:
-        """The route, leading to its handler past whoever steps in."""
+    def _directed(self, route: Route) -> Route:
+        """The route, leading to its handler, past the interceptor if there is one."""
         interceptor = self._interceptor
         route.answer_plain = route.short_way if self._has_short_ways and interceptor is None else None
         if interceptor is None:

@@ -1,4 +1,4 @@
-"""A call that tells when it is answered. Loaded, and used, only while somebody reads of each request."""
+"""A call that tells when it is answered. Loaded, and used, only while there is a reader of each request."""
 
 from __future__ import annotations
 

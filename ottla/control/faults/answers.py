@@ -1,4 +1,4 @@
-"""Answers that differ from what is so: an error, another throttle time, another leader or coordinator."""
+"""Answers that differ from the real ones: an error, another throttle time, another leader or coordinator."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class ChangeAnswer(RequestAction):
 
 
 class StaleLeader(RequestAction):
-    """Metadata name another node as leader of the partitions aimed at: who goes there is told that it isn't."""
+    """Metadata name another node as leader of the partitions aimed at, which tells clients NOT_LEADER_OR_FOLLOWER."""
 
     def __init__(self, aim: Aim, cluster: Cluster, node_id: int | None) -> None:
         self.text = f"name {'another node' if node_id is None else f'node {node_id}'} as leader"
@@ -198,7 +198,7 @@ class StaleLeader(RequestAction):
 
 
 class StaleCoordinator(RequestAction):
-    """FindCoordinator names another node: who goes there is told NOT_COORDINATOR."""
+    """FindCoordinator names another node, which tells clients NOT_COORDINATOR."""
 
     def __init__(self, aim: Aim, cluster: Cluster, node_id: int | None) -> None:
         self.text = f"name {'another node' if node_id is None else f'node {node_id}'} as coordinator"

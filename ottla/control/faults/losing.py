@@ -15,7 +15,7 @@ class DropRequest(RequestAction):
 
 
 class DropAnswer(RequestAction):
-    """It is done, and nobody hears of it."""
+    """The request is served, and its client gets no answer."""
 
     text = "drop the answer"
 

@@ -3,8 +3,8 @@
     {"api": "Produce", "topic": "orders", "answer": "NOT_ENOUGH_REPLICAS", "times": 1}
      ────────────────── aim ───────────  ───────────── verb ────────────  ── times ──
 
-Several verbs happen in the order in which they stand. Without times it happens until it is removed. Whatever makes no
-sense is a `BadFault` with a sentence.
+Several verbs happen in the order in which they stand. Without times a fault happens until it is removed. A
+specification that makes no sense raises `BadFault`, with a sentence.
 """
 
 from __future__ import annotations
