@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ottla.coordinator.classic.describe import listed
 from ottla.coordinator.classic.events import Intervention, JoinRequested, LeaveRequested, Request
 from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.offsets import is_sweep_due
 from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
 from ottla.coordinator.groups.shard import GroupShard
@@ -68,7 +69,7 @@ class Coordinator:
             notices=notes,
             failed=failed,
             start=start,
-            sweep=(SweepDue(), config.offsets_retention_check_interval_ms),
+            sweep=(SweepDue(), config.offsets_retention_check_interval_ms, is_sweep_due),
             pace=pace,
         )
         self._clock = timer.clock

@@ -119,15 +119,29 @@ def sweep(
 
     `is_expired` is asked for a topic and an offset; `group_tombstone`: None if the group stays whatever it has left.
     """
-    offsets = group.offsets
-    expired = [
+    expired = _find_expired(group, is_expired)
+    _write_in_parts(group, expired, Cause.RETENTION, group_tombstone if _is_bare(group, expired) else None, effects)
+
+
+def is_sweep_due(group: AnyGroup, is_expired: Callable[[str, CommittedOffset], bool], *, may_end: bool) -> bool:
+    """Whether `sweep` would delete anything. `may_end`: the group goes when it has nothing left."""
+    expired = _find_expired(group, is_expired)
+    return bool(expired) or (may_end and _is_bare(group, expired))
+
+
+def _find_expired(group: AnyGroup, is_expired: Callable[[str, CommittedOffset], bool]) -> list[TopicPartition]:
+    return [
         (topic, partition)
-        for topic, partition, committed in offsets
-        if is_expired(topic, committed) and not offsets.is_pending(topic, partition)
+        for topic, partition, committed in group.offsets
+        if is_expired(topic, committed) and not group.offsets.is_pending(topic, partition)
     ]
-    is_bare = len(expired) == sum(map(len, offsets.committed.values())) and not offsets.writes
-    ends_group = group_tombstone is not None and is_bare and not offsets.pending.at
-    _write_in_parts(group, expired, Cause.RETENTION, group_tombstone if ends_group else None, effects)
+
+
+def _is_bare(group: AnyGroup, expired: list[TopicPartition]) -> bool:
+    """Whether nothing is left without what has expired."""
+    offsets = group.offsets
+    is_all = len(expired) == sum(map(len, offsets.committed.values()))
+    return is_all and not offsets.writes and not offsets.pending.at
 
 
 def _write_in_parts(
