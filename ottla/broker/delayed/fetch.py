@@ -19,17 +19,18 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ottla.broker.delayed.request import DelayedRequest, WaitingCall
 from ottla.broker.fetching.reading import FetchParams, read_partitions
 from ottla.cluster.partition_access import access_error, find_partition
 from ottla.log.partition import Partition
 from ottla.pacing import paced
-from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
     from ottla.broker.fetching.fetch_session import FetchedPartition
     from ottla.cluster.partition_access import AskedNode
     from ottla.cluster.topic import Placement
     from ottla.log.partition_answers import ReadResult
+    from ottla.protocol.messages.fetch import FetchResponse
 
 
 @dataclass(slots=True, eq=False)
@@ -44,26 +45,32 @@ class _Waiting:
     bytes_available: int = 0
 
 
-class DelayedFetch(DelayedOperation):
-    """Calls `respond` with a function that reads: one `ReadResult` for each partition wanted."""
+class DelayedFetch(DelayedRequest):
+    """A fetch that waits."""
 
-    __slots__ = ("_bytes_available", "_has_lost_some", "_node", "_params", "_respond", "_waiting", "_wanted")
+    __slots__ = ("_answer", "_bytes_available", "_has_lost_some", "_node", "_params", "_waiting", "_wanted")
+
+    deadline_kind = "fetch"
 
     def __init__(
         self,
+        call: WaitingCall,
         deadline_ms: int,
         node: AskedNode,
         params: FetchParams,
         wanted: Sequence[FetchedPartition],
         results: Sequence[ReadResult],
-        respond: Callable[[Callable[[], list[ReadResult]]], None],
+        answer: Callable[[Sequence[ReadResult]], FetchResponse],
     ) -> None:
-        """`results`: what reading `wanted` gave just now; it was too little, and there was no error in it."""
-        super().__init__(deadline_ms)
+        """`results`: what reading `wanted` gave just now; it was too little, and there was no error in it.
+
+        `answer`: makes the answer from one `ReadResult` for each partition wanted.
+        """
+        super().__init__(call, deadline_ms)
         self._node = node
         self._params = params
         self._wanted = wanted
-        self._respond: Callable[[Callable[[], list[ReadResult]]], None] | None = respond
+        self._answer = answer
         self._waiting: dict[Partition, _Waiting] = {}
         #: A topic was deleted since it was read.
         self._has_lost_some = False
@@ -90,7 +97,7 @@ class DelayedFetch(DelayedOperation):
         return self._bytes_available >= self._params.min_bytes
 
     def _is_over(self, partition: Partition) -> bool:
-        """See what could be read of a partition by now. True: whatever there is, nobody should wait any longer."""
+        """See what could be read of a partition by now. True: whatever there is, the fetch waits no longer."""
         waiting, params = self._waiting[partition], self._params
         epoch = waiting.wanted.current_leader_epoch
         if partition.is_closed or access_error(
@@ -107,18 +114,12 @@ class DelayedFetch(DelayedOperation):
         waiting.bytes_available = available
         return False
 
-    def on_complete(self) -> None:
-        respond, self._respond = self._respond, None  # which leads back here: nothing must wait for the collector
-        if respond is not None:
-            respond(self._read)
+    def response(self) -> FetchResponse:
+        return self._answer(read_partitions(self._node, self._params, self._wanted))
 
-    def abandon(self) -> None:
-        """The client is gone: wait no longer and answer nobody."""
-        self._respond = None
+    def client_ended(self) -> None:
+        """Most clients that have sent their last byte are gone: answer with what there is."""
         self.force_complete()
-
-    def _read(self) -> list[ReadResult]:
-        return read_partitions(self._node, self._params, self._wanted)
 
     def _begin(self, wanted: FetchedPartition, result: ReadResult) -> None:
         topic = self._node.cluster.topics.get(wanted.topic or "")

@@ -7,7 +7,7 @@ made is entered in one list, which says when nothing is left to do, and what has
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.delayed.operations import DelayedOperations
+    from ottla.broker.delayed.registered import RegisteredPurgatory
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
     from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
@@ -64,6 +65,8 @@ class Services:
         self._wrap_group_log = wrap_group_log
         #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
         self.moved: dict[Partition, None] = {}
+        #: The purgatories of all services made so far.
+        self.purgatories: list[RegisteredPurgatory] = []
         #: All that were made, in order.
         self._made: list[Service] = []
         self.coordinations: list[Coordination[Any]] = []
@@ -90,7 +93,15 @@ class Services:
         self._made.append(service)
         return service
 
-    def _enter_coordination(self, coordination: K) -> K:
+    def _enter_coordination(self, coordination: K, of_requests: Sequence[str] = ()) -> K:
+        """List a coordination and its purgatories; clients wait for what waits in those named in `of_requests`."""
+        from ottla.broker.delayed.registered import RegisteredPurgatory
+
+        self.purgatories += [
+            RegisteredPurgatory(purgatory, node_id, holds_requests=name in of_requests)
+            for node_id, coordinator in coordination.of_node.items()
+            for name, purgatory in coordinator.runtime.purgatories.items()
+        ]
         self.coordinations.append(coordination)
         for tell in self.on_coordination:
             tell(coordination)
@@ -121,6 +132,7 @@ class Services:
     def group_coordination(self) -> GroupCoordination:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
+        from ottla.coordinator.classic.timers import REBALANCES
 
         coordination = GroupCoordination(
             self._cluster,
@@ -130,7 +142,7 @@ class Services:
             self.pace,
             wrap_group_log=self._wrap_group_log,
         )
-        return self._enter_coordination(coordination)
+        return self._enter_coordination(coordination, of_requests=(REBALANCES,))
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:
@@ -148,4 +160,6 @@ class Services:
         from ottla.broker.delayed.operations import DelayedOperations
 
         call_soon = asyncio.get_running_loop().call_soon
-        return self.enter(DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved))
+        return self.enter(
+            DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved, self.purgatories)
+        )

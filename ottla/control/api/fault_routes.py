@@ -1,4 +1,4 @@
-"""What of the control API is about faults and held requests. Who answers it is loaded with the first question."""
+"""The routes of the control API for faults and holds. What answers them is loaded with the first request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HasFaults(Protocol):
-    """Who knows who answers."""
+    """Has what answers requests about faults."""
 
     @property
     def faults(self) -> FaultControl:
@@ -20,7 +20,7 @@ class HasFaults(Protocol):
 
 
 def _route(method: str, path: str, does: str, name: str) -> Route[HasFaults]:
-    """A question that the method of this name answers."""
+    """A route that the method of this name answers."""
 
     def answer(control: HasFaults, wish: bytes) -> Awaitable[Answer]:
         answered: Any = getattr(control.faults, name)(wish)

@@ -42,8 +42,7 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
     """Abort those whose time is up, a few at once, and look again when the next one's may be."""
     transactions.timeout_deadline_ms = None
     if not transactions.timed_out:
-        of_open = map(transactions.by_id.__getitem__, paced(transactions.open))
-        transactions.timed_out = [t.transactional_id for t in of_open if _deadline_ms(t) <= now_ms]
+        transactions.timed_out = timed_out(transactions, now_ms)
         transactions.timed_out.reverse()
     for _ in paced(range(min(AT_ONCE, len(transactions.timed_out))), 1):
         transactional_id = transactions.timed_out.pop()
@@ -58,6 +57,12 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
     elif transactions.open:  # those that are aborted now are among them: who can't be is tried again
         first_ms = min(_deadline_ms(transactions.by_id[name]) for name in paced(transactions.open))
         _look_for_timeouts(transactions, now_ms, first_ms, effects)
+
+
+def timed_out(transactions: Transactions, now_ms: int) -> list[str]:
+    """The ids whose transactions are open for too long, the oldest transaction first."""
+    of_open = map(transactions.by_id.__getitem__, paced(transactions.open))
+    return [transaction.transactional_id for transaction in of_open if _deadline_ms(transaction) <= now_ms]
 
 
 def _deadline_ms(transaction: Transaction) -> int:

@@ -1,27 +1,24 @@
-"""What a connection needs of the listener that has accepted it, and which makes connections."""
+"""What a connection knows of the listener that has accepted it, and which makes connections."""
 
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop
 from typing import Protocol, TypeVar
 
-from ottla.broker.network.call import Call, CallRecorder
+from ottla.broker.network.call import Call, CallListener
 from ottla.broker.network.holdings import Holdings
 from ottla.broker.network.outbox import Outbox
 from ottla.broker.network.routes import Routes
 from ottla.broker.node.broker_node import BrokerNode
 from ottla.pacing import Pace
-from ottla.security.authorizer import Authorizer
 
 C_contra = TypeVar("C_contra", contravariant=True)
 
 
-class Host(Protocol[C_contra]):
+class ConnectionListener(CallListener, Protocol[C_contra]):
     """A listener, as its connections know it."""
 
-    name: str
     node: BrokerNode
-    authorizer: Authorizer
     routes: Routes
     #: What requests become, and long ones.
     new_call: type[Call]
@@ -32,17 +29,10 @@ class Host(Protocol[C_contra]):
     #: Of all clients: what they have sent in part, and what they don't read.
     receiving: Holdings
     unread: Holdings
-    #: Of all clients: who has answers that have not left.
+    #: Of all clients: the connections with answers that have not left.
     outbox: Outbox
     pace: Pace
     loop: AbstractEventLoop
 
-    @property
-    def recorder(self) -> CallRecorder | None:
-        """Who keeps calls, if somebody does."""
-
     def remember(self, connection: C_contra, /) -> None:
         """A client has connected."""
-
-    def forget(self, connection: C_contra, /) -> None:
-        """The connection is gone."""

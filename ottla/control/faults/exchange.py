@@ -1,12 +1,12 @@
-"""A request on its way through the faults that it is hit by, and its answer on the way back.
+"""A request on its way through the faults that hit it, and its answer on the way back.
 
     request ─▶ first fault ─▶ second ─▶ … ─▶ handler
                                                │
     client  ◀─ … ◀─ second ◀─ first fault ◀─ answer
 
-Each action of each fault has it in turn. It hands it on (`go_on`), at once or later; or answers it itself; or does
-nothing more with it, and then it is lost. Answers pass through the actions in the same order, those that an action has
-given, too.
+Each action of each fault has it in turn. The action hands it on (`go_on`), at once or later; or answers it itself; or
+does nothing more with it, and then it is lost. Answers pass through the actions in the same order, those that an action
+has given, too.
 """
 
 from __future__ import annotations
@@ -19,36 +19,43 @@ from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
     from ottla.broker.network.interception import InterceptedCall
+    from ottla.control.faults.occurrence import Hit
 
 
 class Action:
-    """Something that happens to a request, or to its answer. One serves all requests that its fault hits."""
+    """What a fault does to the things that it hits. One object serves all of them."""
 
-    #: How it is told.
+    #: How it is described in the text of its fault.
     text = ""
 
-    def on_request(self, passage: Passage) -> None:
-        """The request is here, and has had no effect."""
-        passage.go_on()
-
-    def on_answer(self, passage: Passage) -> None:
-        """Its effect is there, and its answer is `passage.response`; None: it gets none."""
-        passage.go_on()
-
     def removed(self) -> None:
-        """The fault is no more: whatever waits is to be let go."""
+        """The fault is removed: whatever waits is to be let go."""
 
 
-class Passage:
-    """One request, and the actions that it goes through."""
+class RequestAction(Action):
+    """What a fault does to a request, or to its answer."""
 
-    __slots__ = ("_actions", "_is_back", "_next", "call", "notes", "response")
+    def on_request(self, exchange: Exchange) -> None:
+        """The request is here, and has had no effect."""
+        exchange.go_on()
 
-    def __init__(self, call: InterceptedCall, actions: Sequence[Action]) -> None:
+    def on_answer(self, exchange: Exchange) -> None:
+        """Its effect is there, and its answer is `exchange.response`; None: it gets none."""
+        exchange.go_on()
+
+
+class Exchange:
+    """One request with its answer, and the actions that they go through."""
+
+    __slots__ = ("_actions", "_is_back", "_next", "call", "hit", "notes", "response")
+
+    def __init__(self, call: InterceptedCall, hit: Hit, actions: Sequence[RequestAction]) -> None:
+        """`hit`: what the faults were told of the request."""
         self.call = call
+        self.hit = hit
         self.response: Message | None = None
-        #: What actions keep from the request until its answer, each under itself.
-        self.notes: dict[Action, Any] = {}
+        #: What actions remember from the request until its answer, each under itself.
+        self.notes: dict[RequestAction, Any] = {}
         self._actions = actions
         self._next = 0
         self._is_back = False
@@ -68,7 +75,7 @@ class Passage:
             self.call.proceed()
 
     def go_on_later(self) -> None:
-        """The same from a timer, or from somebody else's hands: what is raised is answered."""
+        """The same when the request is not being handled just now, as from a timer: what is raised is answered."""
         try:
             self.go_on()
         except Exception as error:
@@ -84,7 +91,7 @@ class Passage:
         self.come_back(self.call.route.refuse(self.call.request, error))
 
     def refuse_later(self, error: ErrorCode) -> None:
-        """The same from somebody else's hands. If there is an answer already, this one goes on in its place."""
+        """The same when the request is not being handled just now. An answer that is there already is replaced."""
         try:
             response = self.call.route.refuse(self.call.request, error)
             if self._is_back:
