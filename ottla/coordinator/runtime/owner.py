@@ -51,7 +51,7 @@ class KeepBack(Protocol):
         """Whether it is kept back."""
 
 
-class Surroundings:
+class OwnerContext:
     """What all owners of a runtime share."""
 
     __slots__ = ("ask", "ended", "failed", "keep_back", "log", "notices", "pace", "purgatories", "refuse", "timer")
@@ -112,7 +112,7 @@ class Owner(Generic[M]):
         "shard",
     )
 
-    def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
+    def __init__(self, key: str, machine: M, shard: Shard[M], context: OwnerContext) -> None:
         self.key = key
         self.kind = kind = shard.kind_of(machine)
         self.machine = machine
@@ -123,8 +123,8 @@ class Owner(Generic[M]):
         """Requests, events of the runtime, and timers that ran out."""
         self._step = kind.step
         self._sharing = kind.sharing
-        self._with = surroundings
-        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
+        self._with = context
+        self._timers = Timers(key, context.timer, context.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
         #: What is held of what was to be written; until it is decided about nothing else is done.
         self._held: AppendHeld | None = None
