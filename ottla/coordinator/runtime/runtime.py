@@ -1,4 +1,4 @@
-"""All machines of one internal topic that live on one node: which partitions are coordinated here, and who owns which.
+"""All machines of one internal topic that live on one node: which partitions are coordinated here, and the owners.
 
 A partition is loaded, then its machines live here until it is unloaded. Loading takes as long as its log is long, so it
 is done in steps, between which others have their turn: the reader of the log hands its records to `Loading.shard`, then
@@ -159,7 +159,7 @@ class Runtime(Generic[M]):
 
     @property
     def keep_back(self) -> KeepBack | None:
-        """Who is asked whether a timer that ran out is kept back; None: nobody."""
+        """Asked whether a timer that ran out is kept back; None: none is."""
         return self._with.keep_back
 
     @keep_back.setter
