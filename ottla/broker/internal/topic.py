@@ -1,10 +1,10 @@
-"""Who coordinates what is kept in an internal topic: of each partition the node that leads it.
+"""Which node coordinates what is kept in an internal topic: of each partition the one that leads it.
 
-When the topic is made its partitions are handed out, and when it is deleted nobody coordinates anything until it is
+When the topic is made its partitions are handed out, and when it is deleted no node coordinates anything until it is
 made anew. When a partition gets another leader, that node takes it over; the one before has resigned by then. A node
 that dies has resigned at once, though clients are told of it until it is missed.
 
-Kafka: BrokerMetadataPublisher, who is told of partitions won and lost.
+Kafka: BrokerMetadataPublisher, which is told of partitions won and lost.
 """
 
 from __future__ import annotations

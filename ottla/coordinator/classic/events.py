@@ -35,7 +35,7 @@ class JoinRequested:
     client_host: str
     """As Kafka prints an address: "/127.0.0.1"."""
     new_uuid: str = ""
-    """A random UUID, which nobody has had yet; "" if the request has a member id and so needs no new one."""
+    """A random UUID, which no member has had yet; "" if the request has a member id and so needs no new one."""
 
     @property
     def new_member_id(self) -> str:
@@ -106,7 +106,7 @@ class SessionEnded:
 
 @frozen
 class RebalanceWanted:
-    """Somebody outside the group wants it to rebalance."""
+    """The group is to rebalance, as a tool outside of it asks."""
 
     reason: str | None = None
 

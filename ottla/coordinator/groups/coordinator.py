@@ -186,6 +186,6 @@ class Coordinator:
 
 
 def _refuse_failed(group_id: str, event: Any) -> None:
-    """Answer the request at which a group has met a bug; of anything else nobody waits for an answer."""
+    """Answer the request at which a group has met a bug; anything else has no answer."""
     if event.__class__ in REFUSALS:
         event.token.answer(refusal(group_id, event, Outside.FAILED))

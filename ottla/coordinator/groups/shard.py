@@ -46,7 +46,7 @@ class GroupShard(Shard[Group]):
         notes_wanted: Container[EventKind] = frozenset(),
         only_group_id: str | None = None,
     ) -> None:
-        """`now_ms`: the date of the load; `notes_wanted`: those that somebody reads.
+        """`now_ms`: the date of the load; `notes_wanted`: those that have a reader.
 
         `only_group_id`: the group that is read anew, alone; None: all are read.
         """

@@ -91,7 +91,7 @@ def delete_all(group: AnyGroup, event: DeleteRequested, group_tombstone: Record,
 
 
 def topics_deleted(group: AnyGroup, topic_ids: Mapping[str, bytes], effects: Effects) -> None:
-    """Delete the offsets of topics that are gone, ids by name; of a topic whose id was not known, by its name."""
+    """Delete the offsets of topics that are gone, ids by name; where the topic's id was not known, by its name."""
     offsets = group.offsets
     removed = [
         (topic, partition)
@@ -147,7 +147,7 @@ def _is_bare(group: AnyGroup, expired: list[TopicPartition]) -> bool:
 def _write_in_parts(
     group: AnyGroup, removed: list[TopicPartition], cause: Cause, group_tombstone: Record | None, effects: Effects
 ) -> None:
-    """Append the tombstones in parts, of which each fits into a batch: what nobody has asked for need not go all at
+    """Append the tombstones in parts, of which each fits into a batch: what no request has asked for need not go all at
     once. The group's own goes last. Kafka: its CoordinatorResult is not atomic.
     """
     left = _TOMBSTONES_BYTES

@@ -4,7 +4,7 @@ An answer, an append, a timer, something to tell, something to be done elsewhere
 comes back in an `AppendCompleted` event, and only then does what waits for the write move on. Timers go by their key:
 arming one that runs already moves it.
 
-A machine whose kind has a `replay` does not change in its step: it says in the append's `changes` what the records say,
+A machine of a kind with a `replay` does not change in its step: it says in the append's `changes` what the records say,
 and the runtime applies each with `replay` once they are in the log. Reading the log back applies the same changes by
 the same function, so a failed append changes nothing, and what is read back is what was there.
 
@@ -43,7 +43,7 @@ class Reply:
 
 @frozen
 class Writer:
-    """In whose transaction records are written. `verification`: that the partition is part of it, the log's own."""
+    """A producer with an open transaction. `verification`: that the partition is part of it, the log's own."""
 
     producer_id: int
     producer_epoch: int
@@ -96,7 +96,7 @@ class Become:
 
 
 class Ask:
-    """Something to be done elsewhere. Who does it knows what is in it, and tells the machine in an event."""
+    """Something to be done elsewhere. The runtime's `ask` knows what is in it; the machine is told in an event."""
 
     __slots__ = ()
 

@@ -54,8 +54,8 @@ class TopicChange(Enum):
 class TopicsChanged:
     """This happened to topics: for each change their ids by name.
 
-    A topic that changed twice is in it twice: what it is now, the machine has to look up. Sent to machines whose kind
-    names one of the changes.
+    A topic that changed twice is in it twice: what it is now, the machine has to look up. Sent to machines of kinds
+    that name one of the changes.
     """
 
     created: dict[str, bytes] = field(default_factory=dict)

@@ -48,6 +48,6 @@ class Kind(Generic[M]):
     topic_changes: frozenset[TopicChange] = frozenset()
     """What happens to topics and is sent to its machines, in `TopicsChanged`. They are not woken for anything else."""
     sharing: type | None = None
-    """The class of events whose appends share a batch when they follow one another; None: there is none."""
+    """The class of events that share a batch when they follow one another; None: none do."""
     has_long_timers: bool = False
     """Whether much may be to do when a timer runs out, which is done in slices then."""

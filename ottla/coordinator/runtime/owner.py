@@ -4,14 +4,14 @@
                          ▲                                                           │
                          └──────────────────── a timer ran out ◀─────────────────────┘
 
-Nobody else touches the machine, and between a step and its effects nobody else runs, so there are no locks. When woken
-the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are
-done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
-names, share a batch when they follow one another: commits of offsets, in groups.
+Only the owner touches the machine, and nothing else runs between a step and its effects, so there are no locks. When
+woken the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop.
+Appends are done at once, and the machine hears of them before its next event; only those of one class of events, which
+its kind names, share a batch when they follow one another: commits of offsets, in groups.
 
 An event that may be long, such as a commit of ten thousand offsets, is taken up by a worker, and its step may stop for
-breath (`pacing`). Until it is done the machine is nobody else's: what comes meanwhile waits in the inbox. Who can't
-wait, such as whoever has to give the machine away, has it finished first.
+breath (`pacing`). Until it is done what comes meanwhile waits in the inbox. A caller that can't wait, such as the
+unloading of a partition, has it finished first.
 
 A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
 happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
@@ -45,13 +45,13 @@ class NoticeSink(Protocol):
 
 
 class KeepBack(Protocol):
-    """Who may keep back a timer that ran out, and post it later. Until then the machine does not know."""
+    """May keep back a timer that ran out, and post it later. Until then the machine does not know."""
 
     def __call__(self, owner: Owner[Any], timer: MachineTimer, /) -> bool:
         """Whether it is kept back."""
 
 
-class Surroundings:
+class OwnerContext:
     """What all owners of a runtime share."""
 
     __slots__ = ("ask", "ended", "failed", "keep_back", "log", "notices", "pace", "purgatories", "refuse", "timer")
@@ -75,17 +75,17 @@ class Surroundings:
         self.notices = notices
         """The reader of what machines tell; None: there is none."""
         self.ended = ended
-        """Called by an owner whose machine has ended, with the requests that were still in its inbox."""
+        """Called by an owner when its machine has ended, with the requests that were still in its inbox."""
         self.refuse = refuse
         """Answers the request, if it is one, at which the machine of this key has met a bug."""
         self.failed = failed
         """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
         self.ask = ask
-        """Who does what the machine of this key asks for; None: none of this kind does."""
+        """Does what the machine of this key asks for; None: machines of this kind ask for nothing."""
         self.pace = pace
         """What is long is done in its slices; None: in one go."""
         self.keep_back: KeepBack | None = None
-        """Who may keep back timers that ran out; None: nobody."""
+        """May keep back timers that ran out; None: all are posted at once."""
 
 
 class Owner(Generic[M]):
@@ -112,7 +112,7 @@ class Owner(Generic[M]):
         "shard",
     )
 
-    def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
+    def __init__(self, key: str, machine: M, shard: Shard[M], context: OwnerContext) -> None:
         self.key = key
         self.kind = kind = shard.kind_of(machine)
         self.machine = machine
@@ -123,8 +123,8 @@ class Owner(Generic[M]):
         """Requests, events of the runtime, and timers that ran out."""
         self._step = kind.step
         self._sharing = kind.sharing
-        self._with = surroundings
-        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
+        self._with = context
+        self._timers = Timers(key, context.timer, context.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
         #: What is held of what was to be written; until it is decided about nothing else is done.
         self._held: AppendHeld | None = None
@@ -133,7 +133,7 @@ class Owner(Generic[M]):
         self._waiter: asyncio.Future[None] | None = None
         #: Is there something in the inbox that may be long, or half done?
         self._takes_long = False
-        #: Who does the rest of what is half done.
+        #: Does the rest of what is half done.
         self._worker: Worker | None = None
         self._now_ms = 0
         self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
@@ -150,7 +150,7 @@ class Owner(Generic[M]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it does nothing before somebody else does something: it has nothing to do, or may not."""
+        """Whether it does nothing by itself now: it has nothing to do, or may not."""
         return self._held is not None or (not self.inbox and self._worker is None)
 
     @property
@@ -168,7 +168,7 @@ class Owner(Generic[M]):
                 waiter.set_result(None)
 
     def take(self, item: Any) -> None:
-        """Do it now, in the turn of whoever asks; if something is before it or under way, put it into the inbox."""
+        """Do it now, in the caller's turn; if something is before it or under way, put it into the inbox."""
         if self._waiter is None or self._takes_long:
             self.post(item)
         else:
@@ -229,8 +229,8 @@ class Owner(Generic[M]):
         self._drain_here()
 
     def _drain_here(self) -> None:
-        """Take everything out of the inbox in the turn of whoever calls this, and not in the task's."""
-        waiter, self._waiter = self._waiter, None  # who comes meanwhile finds it at work, and the task sleeps on
+        """Take everything out of the inbox in the caller's turn, and not in the task's."""
+        waiter, self._waiter = self._waiter, None  # what comes meanwhile finds it at work, and the task sleeps on
         try:
             in_one_go(self._drain)
         finally:
@@ -263,7 +263,7 @@ class Owner(Generic[M]):
         return self._look_at_clock()
 
     def _drain(self, *, in_slices: bool = False) -> None:
-        """Take everything out of the inbox. Nobody else does while this is under way."""
+        """Take everything out of the inbox. Only one call of this is under way at a time."""
         now_ms = self._look_at_clock()
         machine, inbox = self.machine, self.inbox
         item: Any = None
@@ -394,7 +394,7 @@ class Owner(Generic[M]):
             self._with.notices(self.key, self._now_ms, effect)
 
     def _ask(self, effect: Ask) -> None:
-        assert self._with.ask is not None, "nobody does what this kind of machine asks for"
+        assert self._with.ask is not None, "this kind of machine asks for something that nothing here does"
         self._with.ask(self.key, effect)
 
     def _become(self, effect: Become) -> None:

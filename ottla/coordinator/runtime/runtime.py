@@ -1,4 +1,4 @@
-"""All machines of one internal topic that live on one node: which partitions are coordinated here, and who owns which.
+"""All machines of one internal topic that live on one node: which partitions are coordinated here, and the owners.
 
 A partition is loaded, then its machines live here until it is unloaded. Loading takes as long as its log is long, so it
 is done in steps, between which others have their turn: the reader of the log hands its records to `Loading.shard`, then
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeAlias
 from ottla.coordinator.runtime.events import Loaded, TopicChange, Unloaded
 from ottla.coordinator.runtime.kind import Kind, M
 from ottla.coordinator.runtime.log import Log
-from ottla.coordinator.runtime.owner import KeepBack, NoticeSink, Owner, Surroundings
+from ottla.coordinator.runtime.owner import KeepBack, NoticeSink, Owner, OwnerContext
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.sweep import Sweep
 from ottla.coordinator.runtime.topics import TopicWatch
@@ -101,7 +101,7 @@ class Runtime(Generic[M]):
         """The owners of all machines that requests find, by the machines' keys. To look at, not to change."""
         self._new_shard = new_shard
         give_up = None if failed is None else self._give_up
-        self._with = Surroundings(log, timer, purgatories, notices, self._forget, refuse, give_up, pace, ask)
+        self._with = OwnerContext(log, timer, purgatories, notices, self._forget, refuse, give_up, pace, ask)
         self._tasks = tasks
         self._resubmit = resubmit
         self._failed = failed
@@ -159,7 +159,7 @@ class Runtime(Generic[M]):
 
     @property
     def keep_back(self) -> KeepBack | None:
-        """Who is asked whether a timer that ran out is kept back; None: nobody."""
+        """Asked whether a timer that ran out is kept back; None: none is."""
         return self._with.keep_back
 
     @keep_back.setter

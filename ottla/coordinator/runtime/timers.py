@@ -36,7 +36,7 @@ class MachineTimer(DelayedOperation):
         return self.is_released and self.force_complete()
 
     def on_complete(self) -> None:
-        """Nobody waits for it: answers leave by the machine's own doing."""
+        """Nothing is to be done: answers leave by the machine's own doing."""
 
     def on_expiration(self) -> None:
         self.post(self)

@@ -1,6 +1,6 @@
 """Machines are told that topics of the cluster were created, got more partitions, or were deleted.
 
-    topics change ──▶ one event with all that changed until the walk began ──▶ each machine whose kind wants it
+    topics change ──▶ one event with all that changed until the walk began ──▶ machines of kinds that want it
 
 One walk over the machines, in steps, serves all topics that change before its first step: with thousands of both, a
 walk for each would take seconds. Machines of kinds that don't want the event are not woken.

@@ -50,7 +50,7 @@ class Removed:
 
 @dataclass(slots=True, eq=False)
 class Transactions:
-    """Transactional ids, by themselves. Who was written last stands last, so those who may expire stand first."""
+    """Transactional ids. The one that was written last stands last, so those that may expire stand first."""
 
     config: TransactionConfig
     coordinator_epoch: int
@@ -60,7 +60,7 @@ class Transactions:
     new_producer_id: Callable[[], int | None]
     """The one thing it has of the outside: an id that no producer has; None: there is none at the moment."""
     is_told: Callable[[EventKind], bool] = lambda _kind: False
-    """Whether anybody wants to know of this."""
+    """Whether events of this kind have a reader."""
     by_id: dict[str, Transaction] = field(default_factory=dict)
     open: dict[str, None] = field(default_factory=dict)
     """Those that are Ongoing, the oldest transaction first."""
@@ -69,13 +69,13 @@ class Transactions:
     resumed: list[str] = field(default_factory=list)
     """Those of them that were decided by a coordinator before, and that nothing was done about yet, the oldest last."""
     failed_fences: set[str] = field(default_factory=set)
-    """Those whose epoch was raised to fence somebody, which could not be written down."""
+    """Those that had their epoch raised to fence a producer, which could not be written down."""
     unwritten: dict[str, None] = field(default_factory=dict)
     """Those that have all their markers, which could not be written down."""
     completion_retry_ms: int = COMPLETION_RETRY_MS_MIN
     """How long until that is tried again: twice as long with each time."""
     timeout_deadline_ms: int | None = None
-    """When it looks for transactions whose time is up; None: it doesn't."""
+    """When it looks for transactions that are open for too long; None: it doesn't."""
     timed_out: list[str] = field(default_factory=list)
     """What it has found there and not dealt with yet, the last one first."""
     expiry_deadline_ms: int | None = None

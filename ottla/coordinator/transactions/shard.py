@@ -42,7 +42,7 @@ class TransactionShard(Shard[Transactions]):
         return TRANSACTIONS
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """Nobody writes here in a transaction."""
+        """No record here is part of a transaction."""
 
     def _replay_transaction(self, key: bytes, value: bytes | None, _producer_id: int) -> None:
         transactional_id = read_transactional_id(key)

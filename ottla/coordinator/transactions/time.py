@@ -1,4 +1,4 @@
-"""What time does: it ends transactions that are open for too long, and forgets ids that nobody uses.
+"""What time does: it ends transactions that are open for too long, and forgets ids that are not used.
 
 Both are looked for at intervals since the node began, and only where there is something to find. How long a transaction
 is open counts from its first partition, however busy it is since.
@@ -39,7 +39,7 @@ def watch_timeout(transactions: Transactions, now_ms: int, transaction: Transact
 
 
 def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -> None:
-    """Abort those whose time is up, a few at once, and look again when the next one's may be."""
+    """Abort those that are open for too long, a few at once, and look again when the next one may be."""
     transactions.timeout_deadline_ms = None
     if not transactions.timed_out:
         transactions.timed_out = timed_out(transactions, now_ms)
@@ -54,7 +54,7 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
     if transactions.timed_out:
         transactions.timeout_deadline_ms = now_ms
         effects.append(Arm(TIMEOUT_TIMER, now_ms))
-    elif transactions.open:  # those that are aborted now are among them: who can't be is tried again
+    elif transactions.open:  # those that are aborted now are among them: one that can't be is tried again
         first_ms = min(_deadline_ms(transactions.by_id[name]) for name in paced(transactions.open))
         _look_for_timeouts(transactions, now_ms, first_ms, effects)
 
@@ -83,7 +83,7 @@ def _next_look(transactions: Transactions, now_ms: int, at_ms: int, interval_ms:
     return transactions.began_ms + intervals * interval_ms
 
 
-# ── Ids that nobody uses ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── Ids that are not used ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @frozen
@@ -94,7 +94,7 @@ class TombstonesWritten(Completion):
 
 
 def watch_expiry(transactions: Transactions, now_ms: int, effects: Effects) -> None:
-    """See to it that ids expire, unless somebody does already."""
+    """See to it that ids expire, unless the timer runs already."""
     if transactions.expiry_deadline_ms is not None or not transactions.by_id:
         return
     config = transactions.config

@@ -45,12 +45,12 @@ class TransactionWritten(Completion):
     transaction: Transaction
     """What the id is then."""
     token: Token | None
-    """Who asked for it, if anybody did."""
+    """The sender of the request for it, if there was one."""
     answer: Answer | None
     happened: EventKind
     details: dict[str, object]
     is_fence: bool = False
-    """Whether the epoch was raised for it, and nobody knows that epoch."""
+    """Whether the epoch was raised for it, to one that no producer knows."""
 
 
 def write(
