@@ -1,6 +1,6 @@
 """Requests to any Kafka in Ottla's own codec, for APIs that aiokafka doesn't have.
 
-A request has the newest version that both sides know. A broker that is too old for it is named, with the release that it
+A request has the newest version that both sides know. A broker that is too old for it is named, with the release it
 would need. After a retriable error everything is asked again, until the time is up.
 """
 

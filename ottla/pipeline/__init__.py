@@ -10,8 +10,8 @@ How a job is made:
 
 A job has two halves (`job.py`). `check` reads the options and looks at the world, before Spark starts, which takes
 seconds: is the broker there, has it the topic, is the target empty? It raises a `Refusal` whose one line says what to
-do, or returns a plan. `run` takes the session and the plan, and returns a `JobOutcome`: the numbers of the closing line,
-and what `--json` adds. Around both, `launch.py` does what is the same for all jobs: options, Java, the session,
+do, or returns a plan. `run` takes the session and the plan, and returns a `JobOutcome`: the numbers of the closing
+line, and what `--json` adds. Around both, `launch.py` does what is the same for all jobs: options, Java, the session,
 progress, exit codes.
 
     session.py     Spark: pinned coordinates, settings, local or as spark-submit has it

@@ -174,7 +174,7 @@ class KafkaCluster:
     def spans(self, partitions: Collection[Partition], *, read_committed: bool = True) -> dict[Partition, Span]:
         """Where these logs begin and end now. Raises `CannotWork` if a leader can't be reached.
 
-        With `read_committed` a log ends where the first open transaction begins; `read` would wait for records beyond it.
+        With `read_committed` a log ends where the first open transaction begins; `read` would wait for what is beyond.
         """
         from confluent_kafka import IsolationLevel
         from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]

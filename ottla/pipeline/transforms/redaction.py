@@ -6,8 +6,8 @@ that read it go on working: text becomes 16 hexadecimal digits, a number another
 null, true and false stay.
 
 The pseudonym depends on the salt and the value, not on the place: one customer in two topics stays one customer.
-Without the salt, values can't be found by trying. A key or value that should be JSON and isn't is replaced whole: it may
-contain the private value.
+Without the salt, values can't be found by trying. A key or value that should be JSON and isn't is replaced whole: it
+may contain the private value.
 """
 
 from __future__ import annotations
