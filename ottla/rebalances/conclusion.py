@@ -1,4 +1,4 @@
-"""What a journal comes to, in a few sentences: how many rebalances, who suffered most, and why."""
+"""The result in a few sentences: how many rebalances, which group suffered most, and why."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ottla.rebalances.lines import LINE_BYTES_MAX, Line, line_of
+from ottla.rebalances.lines import LINE_BYTES_MAX, JournalLine, line_of
 
 STDIN: Final = "-"
 
@@ -43,11 +43,11 @@ class Journals:
         found = [path for name in self.names for path in _paths(name)]
         self.paths = list(dict.fromkeys(found))  # one named twice is read once
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[JournalLine]:
         """Raises `NoJournal`, and `OSError`."""
         return heapq.merge(*map(self._usable, self.paths), key=lambda line: line[:3])
 
-    def _usable(self, path: Path | None) -> Iterator[Line]:
+    def _usable(self, path: Path | None) -> Iterator[JournalLine]:
         lines = passed_over = 0
         with _open(path) as file:
             for text in _lines(file):

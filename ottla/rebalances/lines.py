@@ -1,6 +1,6 @@
 """A line of a journal: its fields, as far as the analysis needs them. docs/journal.md tells what each means.
 
-    b'{"v":1,"line":52,"t":1767225605000,"group":"orders","seq":7,"event":"group.created",…}'  ──line_of──▶  Line
+    b'{"v":1,"line":52,"t":1767225605000,"group":"orders","seq":7,"event":"group.created",…}'  ──line_of──▶  JournalLine
 
 A line that is no JSON, or not of version 1, is not usable: `line_of` gives None. `ottla rebalances` and the Spark job
 both read lines with it, so both count and use the same ones.
@@ -46,7 +46,7 @@ CHURN: Final[Mapping[str, str]] = {
 REMOVALS: Final[Mapping[str | None, str]] = {"member_left": "left", "session_expired": "expired"}
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """A usable line."""
 
     t: int
@@ -63,7 +63,7 @@ class Line(NamedTuple):
     silent_ms: int | None
 
 
-def line_of(text: bytes) -> Line | None:
+def line_of(text: bytes) -> JournalLine | None:
     """The line in these bytes; None if it is not usable."""
     if len(text) > LINE_BYTES_MAX:
         return None
@@ -79,7 +79,7 @@ def line_of(text: bytes) -> Line | None:
     if t is None or seq is None or group is None or event is None:
         return None
     number = _number(said, "line")
-    return Line(
+    return JournalLine(
         t,
         seq if number is None else number,  # old journals have no `line`; `seq` is nearly as good
         seq,

@@ -28,7 +28,7 @@ from ottla.rebalances.lines import (
     REMOVALS,
     STARTED,
     UNFINISHED,
-    Line,
+    JournalLine,
 )
 from ottla.rebalances.sums import Lengths, Longest, Union
 
@@ -120,7 +120,7 @@ class Story:
         self._silent_since_ms = self._silent_before_ms = math.inf
         """The last request of a member that the broker removed: after the last mark of a rebalance, and before it."""
 
-    def add(self, line: Line) -> None:
+    def add(self, line: JournalLine) -> None:
         """Add the next line of the group."""
         is_birth = line.event in BIRTHS
         if self.lines and not is_birth:
@@ -158,7 +158,7 @@ class Story:
         if self._tell is not None:
             self._tell("states", {**self._named(_STATE, ended), "duration_ms": length_ms})
 
-    def _add_mark(self, line: Line) -> None:
+    def _add_mark(self, line: JournalLine) -> None:
         """A mark ends the rebalance that goes on, and may begin one."""
         self._end_rebalance(line.t, OUTCOMES.get(line.event, UNFINISHED))
         self._silent_before_ms, self._silent_since_ms = self._silent_since_ms, math.inf
@@ -188,7 +188,7 @@ class Story:
             ended_at = None if duration_ms is None else ended.started_ms + duration_ms
             self._tell("rebalances", {**self._named(_REBALANCE, told), "ended_ms": ended_at})
 
-    def _add_to_members(self, line: Line, churn: str | None) -> None:
+    def _add_to_members(self, line: JournalLine, churn: str | None) -> None:
         """churn: None for the member that caused a rebalance."""
         if churn is not None:
             self._counts[churn] += 1

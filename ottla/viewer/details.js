@@ -1,4 +1,4 @@
-// All that is known of one item: of a request what was asked and what was answered, decoded.
+// All about one item: of a request, what was asked and answered, decoded.
 
 const OPEN_MAX = 24;
 

@@ -1,4 +1,4 @@
-// The list of what happened. Only the rows in view are elements, so its length costs nothing.
+// The list of what happened. Only the rows in view are elements, so a long list costs no more.
 
 const LINE_PX = 26;
 const SPARE_ROWS = 8;
@@ -65,8 +65,8 @@ class List {
       { class: `line of-${item.category}${item.isBad ? " bad" : ""}`, role: "option", id: `line-${item.order}`, "aria-selected": String(isSelected), "data-index": index },
       make("span", { class: "number" }, seconds(item.real_ms)),
       make("span", { class: "number" }, seconds(item.broker_ms)),
-      make("span", { class: "who" }, item.group_id ?? ""),
-      make("span", { class: "who" }, item.member_id ? shortened(item.member_id) : item.client_id ?? item.details?.client_id ?? ""),
+      make("span", { class: "name" }, item.group_id ?? ""),
+      make("span", { class: "name" }, item.member_id ? shortened(item.member_id) : item.client_id ?? item.details?.client_id ?? ""),
       make("span", { class: "what" }, item.node_id && isEvent(item) ? `node ${item.node_id}: ${item.text}` : item.text),
     );
     line.style.transform = `translateY(${index * LINE_PX}px)`;

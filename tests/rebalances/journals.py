@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any, Final
 
-Line = dict[str, Any]
+JournalFields = dict[str, Any]
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
 STABLE: Final = "Stable"
@@ -17,7 +17,7 @@ class Journal:
     """Writes what a broker would; each group counts its own lines."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[JournalFields] = []
         self._sequences: dict[str, int] = {}
 
     def add(self, t: int, event: str, state: str, group: str = "g", **details: Any) -> Journal:

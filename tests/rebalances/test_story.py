@@ -15,7 +15,7 @@ import pytest
 from ottla.rebalances.analysis import Analysis
 from ottla.rebalances.lines import LINE_BYTES_MAX, line_of
 from ottla.rebalances.story import CauseSums, Story
-from tests.rebalances.journals import COMPLETING, EMPTY, PREPARING, STABLE, Journal, Line, walk
+from tests.rebalances.journals import COMPLETING, EMPTY, PREPARING, STABLE, Journal, JournalFields, walk
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Told:
     states: list[tuple[Any, ...]] = field(default_factory=list)
 
 
-def told(lines: Sequence[Line]) -> Told:
+def told(lines: Sequence[JournalFields]) -> Told:
     """Of lines of one group, in any order."""
     found, causes = Told(), defaultdict[str | None, CauseSums](CauseSums)
 

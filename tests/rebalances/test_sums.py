@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 
-from ottla.rebalances.lines import Line
+from ottla.rebalances.lines import JournalLine
 from ottla.rebalances.story import CauseSums, Story
 from ottla.rebalances.sums import Lengths, Longest, Union
 
@@ -67,9 +67,8 @@ def test_members_without_number_take_bounded_memory() -> None:
     story = Story("g", defaultdict(CauseSums))
     for number in range(1, 25_001):
         member_id = "restless" if number < 5 else f"member-{number}"
-        started = Line(number, number, number, "g", "group.rebalance.started", "PreparingRebalance", "member_joined",
-                       member_id, None, None, None)  # fmt: skip
-        story.add(started)
+        about = ("group.rebalance.started", "PreparingRebalance", "member_joined", member_id, None, None, None)
+        story.add(JournalLine(number, number, number, "g", *about))
     story.end()
     members = list(story.member_items())
     assert len(members) <= 20_000

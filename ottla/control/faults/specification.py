@@ -228,7 +228,9 @@ def _read_probability(specification: Mapping[str, Any], random_source: Random) -
     if type(probability) not in (int, float) or not 0 < probability <= 1:
         raise BadFault(f"probability is a number above 0 and up to 1, not {probability!r}")
     seed = (
-        random_source.randint(0, SEED_MAX) if specification.get("seed") is None else _number(specification, "seed", 0, SEED_MAX)
+        random_source.randint(0, SEED_MAX)
+        if specification.get("seed") is None
+        else _number(specification, "seed", 0, SEED_MAX)
     )
     return WithProbability(probability, seed)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.job import Job, JobOutcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import local_path, refuse_unless_free, size_bytes, uri, write_text
 from ottla.pipeline.progress import Progress
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RebalancesPlan:
     journals: list[str]
     groups: list[str]
     """Empty: all."""
@@ -64,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(options: argparse.Namespace) -> Plan:
+def check(options: argparse.Namespace) -> RebalancesPlan:
     if options.top < 0:
         raise CannotUse(f"--top {options.top} is below 0; it is how many groups to show")
     for journal in options.journals:
@@ -73,7 +73,7 @@ def check(options: argparse.Namespace) -> Plan:
         if place is not None:
             refuse_unless_free(place, option)
     journals = list(dict.fromkeys(uri(journal) for journal in options.journals))  # one named twice is read once
-    return Plan(journals, options.group, options.top, options.output, options.report)
+    return RebalancesPlan(journals, options.group, options.top, options.output, options.report)
 
 
 def _refuse_unless_there(journal: str) -> None:
@@ -87,7 +87,7 @@ def _refuse_unless_there(journal: str) -> None:
         raise CannotWork(f"Spark ignores files whose names begin with _ or a dot, such as {journal}; rename it")
 
 
-def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+def run(spark: SparkSession, plan: RebalancesPlan, progress: Progress) -> JobOutcome:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.storagelevel import StorageLevel
@@ -125,7 +125,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     size = sum(size_bytes(spark, unquote(file)) for file in texts.inputFiles())
     names = ("passed_over", "group_count", "rebalance_count", "lost_lines", "from_ms", "until_ms")
     told = {name: getattr(found, name) for name in (*names, "groups", "causes", "members")}
-    return Outcome(found.lines, texts.rdd.getNumPartitions(), size, told, show=lambda: _show(found, plan.top))
+    return JobOutcome(found.lines, texts.rdd.getNumPartitions(), size, told, show=lambda: _show(found, plan.top))
 
 
 def _show(found: Found, top: int) -> None:

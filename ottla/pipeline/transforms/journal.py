@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from ottla.rebalances.analysis import Analysis
-from ottla.rebalances.lines import ALL_OUTCOMES, Line, line_of
+from ottla.rebalances.lines import ALL_OUTCOMES, JournalLine, line_of
 from ottla.rebalances.story import CauseSums, Story
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ottla.terminal.output import Item
 
 _INTEGERS: Final = ("t", "number", "seq", "silent_ms")
-_SCHEMA: Final = ", ".join(f"{name} {'bigint' if name in _INTEGERS else 'string'}" for name in Line._fields)
+_SCHEMA: Final = ", ".join(f"{name} {'bigint' if name in _INTEGERS else 'string'}" for name in JournalLine._fields)
 _OUTCOMES: Final = ", ".join(f"{outcome} bigint" for outcome in ALL_OUTCOMES)
 #: The tables with everything, and their columns. Times are milliseconds.
 TABLES: Final = {
@@ -60,7 +60,7 @@ def texts(spark: SparkSession, journals: list[str]) -> DataFrame:
 
 
 def read(texts: DataFrame) -> DataFrame:
-    """Texts as lines: the columns are those of `Line`. A line that is not usable has nothing but nulls."""
+    """Texts as lines: the columns are those of `JournalLine`. A line that is not usable has nothing but nulls."""
     return texts.mapInArrow(_read, _SCHEMA)
 
 
@@ -89,14 +89,14 @@ def table(analysed: DataFrame, name: str) -> DataFrame:
 def _read(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow
 
-    unusable = Line(*[None] * len(Line._fields))  # type: ignore[arg-type]
-    types = [pyarrow.int64() if name in _INTEGERS else pyarrow.string() for name in Line._fields]
+    unusable = JournalLine(*[None] * len(JournalLine._fields))  # type: ignore[arg-type]
+    types = [pyarrow.int64() if name in _INTEGERS else pyarrow.string() for name in JournalLine._fields]
     for batch in batches:
         texts = (text for text in batch.column(0).to_pylist() if text and not text.isspace())
         lines = [line_of(text) or unusable for text in texts]
         columns = zip(*lines, strict=True) if lines else [()] * len(types)
         arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-        yield pyarrow.RecordBatch.from_arrays(arrays, Line._fields)
+        yield pyarrow.RecordBatch.from_arrays(arrays, JournalLine._fields)
 
 
 def _analyse(top: int, with_tables: bool) -> Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]:
@@ -112,7 +112,7 @@ def _analyse(top: int, with_tables: bool) -> Callable[[Iterable[pyarrow.RecordBa
     return run
 
 
-def _rows(lines: Iterable[Line], top: int, with_tables: bool) -> Iterator[tuple[str | None, bytes]]:
+def _rows(lines: Iterable[JournalLine], top: int, with_tables: bool) -> Iterator[tuple[str | None, bytes]]:
     analysis = Analysis(top)
     told: list[tuple[str, Item]] = []
 
@@ -138,6 +138,6 @@ def _rows(lines: Iterable[Line], top: int, with_tables: bool) -> Iterator[tuple[
     yield None, pickle.dumps(analysis)
 
 
-def _lines(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[Line]:
+def _lines(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[JournalLine]:
     for batch in batches:
-        yield from map(Line._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        yield from map(JournalLine._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))

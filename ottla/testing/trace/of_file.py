@@ -158,7 +158,7 @@ def _traced_request(event: Event, began_ms: int) -> TracedRequest:
 def _said(event: Event) -> str:
     try:
         return sentence(event)
-    except (KeyError, TypeError):  # somebody else has written the file, or an older version
+    except (KeyError, TypeError):  # another program or an older version wrote the file
         return str(event.kind.name)
 
 
