@@ -48,7 +48,7 @@ class _WatchedPartition:
 class DelayedFetch(DelayedRequest):
     """A fetch that waits."""
 
-    __slots__ = ("_answer", "_bytes_available", "_has_lost_some", "_node", "_params", "_watched", "_wanted")
+    __slots__ = ("_answer", "_bytes_available", "_has_lost_some", "_node", "_params", "_wanted", "_watched")
 
     deadline_kind = "fetch"
 
