@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
+class _WatchedPartition:
     """A partition that is waited for, and where its fetch offset lay when the waiting began."""
 
     wanted: FetchedPartition
@@ -48,7 +48,7 @@ class _Waiting:
 class DelayedFetch(DelayedRequest):
     """A fetch that waits."""
 
-    __slots__ = ("_answer", "_bytes_available", "_has_lost_some", "_node", "_params", "_waiting", "_wanted")
+    __slots__ = ("_answer", "_bytes_available", "_has_lost_some", "_node", "_params", "_wanted", "_watched")
 
     deadline_kind = "fetch"
 
@@ -71,7 +71,7 @@ class DelayedFetch(DelayedRequest):
         self._params = params
         self._wanted = wanted
         self._answer = answer
-        self._waiting: dict[Partition, _Waiting] = {}
+        self._watched: dict[Partition, _WatchedPartition] = {}
         #: A topic was deleted since it was read.
         self._has_lost_some = False
         for partition, result in zip(wanted, results, strict=True):
@@ -81,10 +81,10 @@ class DelayedFetch(DelayedRequest):
     @property
     def partitions(self) -> Collection[Partition]:
         """The keys to watch it under."""
-        return self._waiting.keys()
+        return self._watched.keys()
 
     def try_complete(self) -> bool:
-        is_over = self._has_lost_some or any(self._is_over(partition) for partition in paced(self._waiting))
+        is_over = self._has_lost_some or any(self._is_over(partition) for partition in paced(self._watched))
         return (is_over or self._is_enough) and self.force_complete()
 
     def try_complete_for(self, key: Hashable) -> bool:
@@ -98,20 +98,20 @@ class DelayedFetch(DelayedRequest):
 
     def _is_over(self, partition: Partition) -> bool:
         """See what could be read of a partition by now. True: whatever there is, the fetch waits no longer."""
-        waiting, params = self._waiting[partition], self._params
-        epoch = waiting.wanted.current_leader_epoch
+        watched, params = self._watched[partition], self._params
+        epoch = watched.wanted.current_leader_epoch
         if partition.is_closed or access_error(
-            self._node, partition, waiting.placement, epoch, leader_only=params.leader_only
+            self._node, partition, watched.placement, epoch, leader_only=params.leader_only
         ):
             return True
         available = partition.bytes_after(
-            waiting.segment_base_offset, waiting.position, waiting.wanted.fetch_offset, params.isolation
+            watched.segment_base_offset, watched.position, watched.wanted.fetch_offset, params.isolation
         )
         if available is None:
             return True
-        available = min(available, waiting.wanted.bytes_max)
-        self._bytes_available += available - waiting.bytes_available
-        waiting.bytes_available = available
+        available = min(available, watched.wanted.bytes_max)
+        self._bytes_available += available - watched.bytes_available
+        watched.bytes_available = available
         return False
 
     def response(self) -> FetchResponse:
@@ -128,4 +128,4 @@ class DelayedFetch(DelayedRequest):
             self._has_lost_some = True
             return
         placement = topic.placements[wanted.index]
-        self._waiting[partition] = _Waiting(wanted, placement, result.segment_base_offset, result.position)
+        self._watched[partition] = _WatchedPartition(wanted, placement, result.segment_base_offset, result.position)

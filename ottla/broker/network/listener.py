@@ -42,7 +42,7 @@ _TURNS_TO_CONNECT = 4
 _TURNS_TO_CLOSE_MAX = 100
 
 
-class Held(Protocol):
+class HeldAddress(Protocol):
     """An address that no other program can have."""
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class Held(Protocol):
 
 
 #: Holds an address: (family, address).
-Hold: TypeAlias = Callable[[int, Any], Awaitable[Held]]
+HoldAddress: TypeAlias = Callable[[int, Any], Awaitable[HeldAddress]]
 
 
 class Shared:
@@ -130,11 +130,11 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
         #: A loop whose sockets are not the machine's has its own way to hold an address.
-        self._hold: Hold = getattr(self.loop, "hold_address", _hold)
+        self._hold: HoldAddress = getattr(self.loop, "hold_address", _hold)
         self._host = ""
         self._port = 0
         #: What holds the addresses while the node is stopped.
-        self._held: list[Held] = []
+        self._held: list[HeldAddress] = []
         self._all_gone = asyncio.Event()
         #: Whether the node has died: a client that has just connected is reset as all others were.
         self._is_dead = False

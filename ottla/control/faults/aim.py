@@ -145,27 +145,25 @@ class Aim:
 
     def is_of(self, occurrence: Occurrence) -> bool:
         """Whether something other than a request is aimed at."""
-        for word, said in (
-            ("group", occurrence.group_id),
-            ("member", occurrence.member_id),
-            ("transactional_id", occurrence.transactional_id),
-            ("timer", occurrence.timer),
-        ):
-            if not fits(getattr(self, word), said or ""):
-                return False
-        if self.node and occurrence.node_id not in self.node:
-            return False
-        if self.has_parts():
-            partitions = occurrence.committed if occurrence.partition is None else [occurrence.partition]
-            if not any(self.is_of_topic(topic, index) for topic, index in partitions):
-                return False
-        return occurrence.connection is None or self._is_of_connection(occurrence.connection)
+        said = {
+            "group": occurrence.group_id,
+            "member": occurrence.member_id,
+            "transactional_id": occurrence.transactional_id,
+            "timer": occurrence.timer,
+        }
+        partitions = occurrence.committed if occurrence.partition is None else [occurrence.partition]
+        return (
+            all(fits(getattr(self, word), value or "") for word, value in said.items())
+            and (not self.node or occurrence.node_id in self.node)
+            and (not self.has_parts() or any(self.is_of_topic(*partition) for partition in partitions))
+            and (occurrence.connection is None or self._is_of_connection(occurrence.connection))
+        )
 
     def _is_of_connection(self, connection: CallConnection) -> bool:
         """Whether a connection that is being made is aimed at."""
-        if not fits(self.listener, connection.listener.name):
-            return False
-        return self.connection is None or self._holds(self.connection, view_of(connection, ""))
+        return fits(self.listener, connection.listener.name) and (
+            self.connection is None or self._holds(self.connection, view_of(connection, ""))
+        )
 
     def _holds(self, predicate: Callable[[Any], object], value: object) -> bool:
         try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.control.faults.exchange import Action
-from ottla.control.faults.holds import Hold, Stopped
+from ottla.control.faults.holds import Held, Hold
 from ottla.control.faults.occurrence import Occurrence
 from ottla.coordinator.classic.step import CLASSIC
 from ottla.coordinator.runtime.holding import AppendHeld
@@ -125,57 +125,21 @@ class LoseRecord(RefuseAppend):
         self.text = "lose the record"
 
 
-class _RefusingLog:
-    """Says this error to every append."""
-
-    def __init__(self, error: ErrorCode) -> None:
-        self._error = error
-
-    def append(self, _partition: int, _records: Sequence[Record], /) -> ErrorCode:
-        return self._error
-
-    def append_in_transaction(self, _partition: int, _records: Sequence[Record], _writer: Writer, /) -> ErrorCode:
-        return self._error
-
-
 class _FaultyLog:
     """Stands around the log that machines write to."""
 
-    def __init__(
-        self,
-        real: Log,
-        appends: Callable[[Sequence[Record]], Iterator[Occurrence]],
-        happens: Happens[RefuseAppend | Hold],
-    ) -> None:
+    def __init__(self, real: Log, decide: Callable[[Sequence[Record]], ErrorCode | None]) -> None:
+        """`decide`: what an append of these records is answered; None: they are written. May raise `AppendHeld`."""
         self.real = real
-        self._appends = appends
-        self._happens = happens
+        self._decide = decide
 
     def append(self, partition: int, records: Sequence[Record], /) -> ErrorCode:
-        """As the real one, or what a fault has in its place. Raises `AppendHeld`."""
-        refused = self._refused(records)
+        refused = self._decide(records)
         return self.real.append(partition, records) if refused is None else refused
 
     def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer, /) -> ErrorCode:
-        """The same of what is part of a transaction."""
-        refused = self._refused(records)
+        refused = self._decide(records)
         return self.real.append_in_transaction(partition, records, writer) if refused is None else refused
-
-    def _refused(self, records: Sequence[Record]) -> ErrorCode | None:
-        for occurrence in self._appends(records):
-            if (happened := self._happens(occurrence)) is not None:
-                action, hit = happened
-                if isinstance(action, Hold):
-                    raise _held(action, hit, occurrence.text, self.real)
-                return action.error
-        return None
-
-
-def _held(hold: Hold, hit: Hit, text: str, real: Log) -> AppendHeld:
-    """Hold an append to the real log; returns what its machine's owner is told."""
-    stopped = Stopped(text, APPEND, lambda: held.go_on(real), lambda error: held.go_on(_RefusingLog(error)))
-    held = AppendHeld(hold.keep(hit, stopped).let_go)
-    return held
 
 
 # ── Hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -183,12 +147,38 @@ def _held(hold: Hold, hit: Hit, text: str, real: Log) -> AppendHeld:
 
 def hook_appends(kind: Coordinated, services: Services, happens: Happens[RefuseAppend | Hold]) -> Remove:
     """Put a log around the one that the machines of this coordination write to."""
+
+    def around(real: Log) -> Log:
+        def decide(records: Sequence[Record]) -> ErrorCode | None:
+            for occurrence in kind.appends(records):
+                if (happened := happens(occurrence)) is not None:
+                    action, hit = happened
+                    if isinstance(action, Hold):
+                        raise _held(action, hit, occurrence.text, real)
+                    return action.error
+            return None
+
+        return _FaultyLog(real, decide)
+
+    def real(log: Log) -> Log:
+        return log.real if isinstance(log, _FaultyLog) else log
+
     return _hook(
         kind,
         services,
-        lambda coordination: coordination.put_around_log(lambda real: _FaultyLog(real, kind.appends, happens)),
-        lambda coordination: coordination.put_around_log(lambda log: log.real if isinstance(log, _FaultyLog) else log),
+        lambda coordination: coordination.put_around_log(around),
+        lambda coordination: coordination.put_around_log(real),
     )
+
+
+def _held(hold: Hold, hit: Hit, text: str, real: Log) -> AppendHeld:
+    """Hold an append to the real log; returns what its machine's owner is told."""
+
+    def refuse(error: ErrorCode) -> None:
+        held.go_on(_FaultyLog(real, lambda _records: error))
+
+    held = AppendHeld(hold.keep(Held(hit, text, APPEND, lambda: held.go_on(real), refuse)).let_go)
+    return held
 
 
 def hook_timers(kind: Coordinated, services: Services, now_ms: Callable[[], int], happens: Happens[Hold]) -> Remove:
@@ -228,7 +218,7 @@ def hold_deadline(
         return False
     hold, hit = happened
     assert due.timer is not None, "a deadline has a word"
-    hold.keep(hit, Stopped(due.text, due.timer, happen, is_void=lambda: not matters()))
+    hold.keep(Held(hit, due.text, due.timer, happen, is_void=lambda: not matters()))
     return True
 
 

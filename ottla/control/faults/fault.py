@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ottla.control.faults.milestones import Milestones
@@ -34,31 +34,14 @@ class Fault:
     actions: Sequence[Action]
     times: Times
     may_not_fire: bool
-    hits: deque[Hit]
-    hit_count: int
+    hits: deque[Hit] = field(default_factory=lambda: deque(maxlen=HITS_KEPT_MAX))
+    hit_count: int = 0
     #: Calls that are due when it has hit so many.
-    waiting: Milestones
+    waiting: Milestones = field(default_factory=Milestones)
     #: What has come since it was set, by API, hit or not.
-    seen: Counter[str]
+    seen: Counter[str] = field(default_factory=Counter)
     #: What came close, and why it was not hit.
-    misses: deque[str]
-
-    @classmethod
-    def new(
-        cls,
-        number: int,
-        text: str,
-        aim: Aim,
-        target: Target,
-        actions: Sequence[Action],
-        times: Times,
-        *,
-        may_not_fire: bool,
-    ) -> Fault:
-        """One that has hit nothing yet."""
-        hits: deque[Hit] = deque(maxlen=HITS_KEPT_MAX)
-        misses: deque[str] = deque(maxlen=_MISSES_KEPT_MAX)
-        return cls(number, text, aim, target, actions, times, may_not_fire, hits, 0, Milestones(), Counter(), misses)
+    misses: deque[str] = field(default_factory=lambda: deque(maxlen=_MISSES_KEPT_MAX))
 
     def __str__(self) -> str:
         return f"fault {self.number} ({self.text})"

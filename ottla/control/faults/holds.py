@@ -1,14 +1,14 @@
 """What is held until a test or a script decides about it: requests, answers, deadlines, appends.
 
 A hold is a fault whose action is a `Hold`: it keeps what the fault hits. Each thing that is held can be let go, refused
-or lost by itself and in any order; a request and an answer can be changed first. A seam says in `Stopped` how the thing
-goes on, and the row of its target (`targets`) why something can't be done to it.
+or lost by itself and in any order; a request and an answer can be changed first. The hook that stops something says how
+it goes on, and the row of its target (`targets`) what can't be done to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -40,66 +40,46 @@ class How(Enum):
     LOST = "lost"
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """Something that a seam has stopped, and how it goes on."""
+@dataclass(slots=True, eq=False)
+class Held:
+    """Something that is held, or was: how it is told, and how it goes on."""
 
-    text: str
+    hit: Hit
+    what: str
     """How it is told, such as "SyncGroup of 'ana'"."""
     at: str
     """Where it is held: "request", "answer", "append", or the word for a deadline."""
     go_on: Callable[[], object]
-    refuse: Callable[[ErrorCode], object] | None = None
+    refused: Callable[[ErrorCode], object] | None = None
     """Answers with an error in place of going on."""
     is_void: Callable[[], bool] = lambda: False
-    """Whether going on would have no effect any more: the client has gone, or the deadline has moved."""
     exchange: Exchange | None = None
     """The request, if it is one or the answer to one."""
-
-
-class Held:
-    """Something that is held, or was. What does not apply to it is None."""
-
-    def __init__(self, number: int, hit: Hit, stopped: Stopped, hold: Hold) -> None:
-        """`number`: counts what its hold has held, from 1."""
-        self.number = number
-        self.hit = hit
-        #: None: it is held still.
-        self.how: How | None = None
-        self._stopped = stopped
-        self._hold = hold
-
-    @property
-    def what(self) -> str:
-        """How it is told, such as "SyncGroup of 'ana'"."""
-        return self._stopped.text
-
-    @property
-    def at(self) -> str:
-        """Where it is held: at the request, at the answer, at an append, or at which kind of deadline."""
-        return self._stopped.at
+    hold: Hold = field(init=False)
+    number: int = field(init=False)
+    """Counts what its hold has held, from 1."""
+    how: How | None = field(init=False, default=None)
+    """What became of it; None: it is held still."""
 
     @property
     def is_gone(self) -> bool:
         """Whether letting it go has no effect any more: its client has gone, or its deadline has become void."""
-        return self._stopped.is_void()
+        return self.is_void()
 
     @property
     def request(self) -> Message | None:
         """As it will be handled, or was."""
-        exchange = self._stopped.exchange
-        return None if exchange is None else exchange.call.request
+        return None if self.exchange is None else self.exchange.call.request
 
     @property
     def answer(self) -> Message | None:
         """As it will leave; None for a request that has no answer, or none yet."""
-        exchange = self._stopped.exchange
-        return None if exchange is None else exchange.response
+        return None if self.exchange is None else self.exchange.response
 
     def let_go(self) -> None:
         """Let it go. Raises `BadFault` if it is not held any more."""
         self._decide(How.LET_GO)
-        self._stopped.go_on()
+        self.go_on()
 
     def lose(self) -> None:
         """Have it go no further. Raises `BadFault`."""
@@ -109,11 +89,11 @@ class Held:
     def refuse(self, error: ErrorCode) -> None:
         """Answer it with an error, in place of what is held. Raises `BadFault`."""
         self._check_possible("refuse")
-        if self._stopped.exchange is None and error is ErrorCode.NONE:
+        if self.exchange is None and error is ErrorCode.NONE:
             raise BadFault(f"{self.what} can't be refused with NONE; let it go")
-        assert self._stopped.refuse is not None, "it can be refused"
+        assert self.refused is not None, "it can be refused"
         self._decide(How.REFUSED)
-        self._stopped.refuse(error)
+        self.refused(error)
 
     def change(self, **fields: Any) -> None:
         """Give the request, or the answer, other values. Raises `BadFault`."""
@@ -130,7 +110,7 @@ class Held:
 
     def replace(self, message: Message) -> None:
         """Have another message go on in its place, of the same kind. Raises `BadFault`."""
-        former, exchange = self._message(), self._stopped.exchange
+        former, exchange = self._message(), self.exchange
         self._check_held()
         if type(message) is not type(former):
             raise BadFault(f"{type(former).__name__} is held, which no {type(message).__name__} can replace")
@@ -145,7 +125,7 @@ class Held:
         return self.request if self.at == Side.REQUEST.value else self.answer
 
     def _check_possible(self, what: str) -> None:
-        if (reason := self._hold.impossible.get(what)) is not None:
+        if (reason := self.hold.impossible.get(what)) is not None:
             raise BadFault(f"{self.what} {reason}")
 
     def _check_held(self) -> None:
@@ -155,7 +135,7 @@ class Held:
     def _decide(self, how: How) -> None:
         self._check_held()
         self.how = how
-        self._hold.on_change(self)
+        self.hold.on_change(self)
 
 
 class Hold(Action):
@@ -179,9 +159,9 @@ class Hold(Action):
         """All that is held now, in the order of arrival."""
         return [held for held in self.all if held.how is None]
 
-    def keep(self, hit: Hit, stopped: Stopped) -> Held:
+    def keep(self, held: Held) -> Held:
         """Hold this until it is decided about."""
-        held = Held(len(self.all) + 1, hit, stopped, self)
+        held.hold, held.number = self, len(self.all) + 1
         self.all.append(held)
         self.on_change(held)
         self.milestones.reached(len(self.all))
@@ -216,12 +196,8 @@ class HoldRequest(RequestAction, Hold):
         call.request = copied(call.request)
         if exchange.response is not None:
             exchange.response = copied(exchange.response)
-        stopped = Stopped(
-            f"{call.route.name} of {call.client_id!r}",
-            side.value,
-            exchange.go_on_later,
-            exchange.refuse_later,
-            lambda: call.connection.is_closed,
-            exchange,
+        what = f"{call.route.name} of {call.client_id!r}"
+        go_on, refused = exchange.go_on_later, exchange.refuse_later
+        self.keep(
+            Held(exchange.hit, what, side.value, go_on, refused, lambda: call.connection.is_closed, exchange=exchange)
         )
-        self.keep(exchange.hit, stopped)

@@ -54,8 +54,7 @@ def read_fault(number: int, specification: Mapping[str, Any], seams: Seams) -> F
     times = _read_times(specification, seams.cluster.random_source)
     actions = [verb.action(word, specification[word], seams, aim) for word, verb in verbs.items()]
     text = f"{_aim_text(specification, aim)}: {', then '.join(action.text for action in actions)}, {times.text}"
-    may_not_fire = _read_flag(specification, "may_not_fire")
-    return Fault.new(number, text, aim, target, actions, times, may_not_fire=may_not_fire)
+    return Fault(number, text, aim, target, actions, times, _read_flag(specification, "may_not_fire"))
 
 
 def read_hold(number: int, specification: Mapping[str, Any], seams: Seams) -> Fault:
@@ -72,8 +71,7 @@ def read_hold(number: int, specification: Mapping[str, Any], seams: Seams) -> Fa
     aim.check(target)
     times = _read_times(specification, seams.cluster.random_source)
     text = f"{_aim_text(specification, aim)}: {action.text}, {times.text}"
-    may_not_fire = _read_flag(specification, "may_not_fire")
-    return Fault.new(number, text, aim, target, [action], times, may_not_fire=may_not_fire)
+    return Fault(number, text, aim, target, [action], times, _read_flag(specification, "may_not_fire"))
 
 
 def _read_side(specification: Mapping[str, Any]) -> Side:

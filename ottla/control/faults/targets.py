@@ -9,8 +9,9 @@ A further kind of thing is one more row here, with its hook beside the others, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ottla.control.faults.coordinated import GROUPS, TRANSACTIONS, Coordinated, hold_deadline, hook_appends, hook_timers
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ottla.control.faults.cutting import RefuseConnection
     from ottla.control.faults.holds import Hold
     from ottla.control.faults.occurrence import Happens, Remove
+    from ottla.control.faults.storage import FailAppend
     from ottla.events.kinds.event_kind import EventKind
     from ottla.purgatory import Timer
 
@@ -54,7 +56,7 @@ class Target:
 
     name: str
     install: Install
-    words: frozenset[str] | None
+    words: Set[str] | None
     """What can be aimed at; None: what is in a request, by its API."""
     impossible: Mapping[str, str] = field(default_factory=dict)
     """Why a thing that is held can't be refused, lost or changed, by "refuse", "lose" and "change"."""
@@ -80,6 +82,10 @@ def _hook_connections(seams: Seams, happens: Happens[RefuseConnection]) -> Remov
 
     seams.shared.on_connected = connected
     return lambda: setattr(seams.shared, "on_connected", None)
+
+
+def _hook_storages(seams: Seams, happens: Happens[FailAppend]) -> Remove:
+    return surround_storages(seams.cluster.logs, happens)
 
 
 def _hook_failovers(seams: Seams, happens: Happens[Hold]) -> Remove:
@@ -126,58 +132,23 @@ _OF_TRANSACTIONS: Final = {
     "change": "is a deadline, which has nothing to change; let it go",
 }
 
+_append_target = partial(Target, impossible=_OF_APPENDS, held=Kind.APPEND_HELD, let_go=Kind.APPEND_LET_GO)
+_deadline_target = partial(Target, hit=None, held=Kind.DEADLINE_HELD, let_go=Kind.DEADLINE_LET_GO)
+
 REQUEST: Final = Target("a request", _hook_requests, None)
-CONNECTION: Final = Target(
-    "a connection that is being made", _hook_connections, frozenset({"listener", "node", "connection"})
+CONNECTION: Final = Target("a connection that is being made", _hook_connections, {"listener", "node", "connection"})
+PARTITION_APPEND: Final = Target("an append to a log", _hook_storages, {"topic", "partition"})
+GROUP_APPEND: Final = _append_target("an append to a group's log", _appends_of(GROUPS), {"group", "topic", "partition"})
+TRANSACTION_APPEND: Final = _append_target(
+    "an append to a transactional id's log", _appends_of(TRANSACTIONS), {"transactional_id"}
 )
-PARTITION_APPEND: Final = Target(
-    "an append to a log",
-    lambda seams, happens: surround_storages(seams.cluster.logs, happens),
-    frozenset({"topic", "partition"}),
+GROUP_TIMER: Final = _deadline_target(
+    "a timer of a group", _timers_of(GROUPS), {"group", "member", "node"}, _OF_DEADLINES
 )
-GROUP_APPEND: Final = Target(
-    "an append to a group's log",
-    _appends_of(GROUPS),
-    frozenset({"group", "topic", "partition"}),
-    _OF_APPENDS,
-    held=Kind.APPEND_HELD,
-    let_go=Kind.APPEND_LET_GO,
+TRANSACTION_TIMER: Final = _deadline_target(
+    "a timer of a transactional id", _timers_of(TRANSACTIONS), {"transactional_id", "node"}, _OF_TRANSACTIONS
 )
-TRANSACTION_APPEND: Final = Target(
-    "an append to a transactional id's log",
-    _appends_of(TRANSACTIONS),
-    frozenset({"transactional_id"}),
-    _OF_APPENDS,
-    held=Kind.APPEND_HELD,
-    let_go=Kind.APPEND_LET_GO,
-)
-GROUP_TIMER: Final = Target(
-    "a timer of a group",
-    _timers_of(GROUPS),
-    frozenset({"group", "member", "node"}),
-    _OF_DEADLINES,
-    hit=None,
-    held=Kind.DEADLINE_HELD,
-    let_go=Kind.DEADLINE_LET_GO,
-)
-TRANSACTION_TIMER: Final = Target(
-    "a timer of a transactional id",
-    _timers_of(TRANSACTIONS),
-    frozenset({"transactional_id", "node"}),
-    _OF_TRANSACTIONS,
-    hit=None,
-    held=Kind.DEADLINE_HELD,
-    let_go=Kind.DEADLINE_LET_GO,
-)
-NODE_FAILOVER: Final = Target(
-    "the failover of a node",
-    _hook_failovers,
-    frozenset({"node"}),
-    _OF_DEADLINES,
-    hit=None,
-    held=Kind.DEADLINE_HELD,
-    let_go=Kind.DEADLINE_LET_GO,
-)
+NODE_FAILOVER: Final = _deadline_target("the failover of a node", _hook_failovers, {"node"}, _OF_DEADLINES)
 
 TARGETS: Final = (
     REQUEST,
