@@ -73,7 +73,7 @@ class RecordScan(NamedTuple):
     #: No timestamp is smaller. The smallest itself may be larger than this.
     min_timestamp_bound: int
     null_keys: int
-    #: Offset deltas are 0, 1, 2… Only looked at in compressed batches; elsewhere nobody reads them before consumers do.
+    #: Offset deltas are 0, 1, 2… Only checked in compressed batches, as in Kafka.
     is_consecutive: bool
 
 
