@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ottla.cli import control_token, kafka_variables
-from ottla.nearest import nearest
 from ottla.settings.table import SETTINGS
 from ottla.settings.values import ConfigError
+from ottla.text.nearest import nearest
 
 PREFIX: Final = "OTTLA_"
 _ASKED: Final = "OTTLA_FROM_ENVIRONMENT"
