@@ -8,7 +8,7 @@ from typing import Final
 _START_OR_NAME: Final = "start a broker with `ottla serve`, or name another one with"
 
 
-def nobody_answers(bootstrap: str, option: str) -> str:
+def no_answer(bootstrap: str, option: str) -> str:
     """What to say when none of these addresses, HOST:PORT with commas between, answers; `option` names others."""
     hosts = [address.rpartition(":")[0].strip("[]") for address in bootstrap.split(",")]
     if not any(map(_is_known, hosts)):
