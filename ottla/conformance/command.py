@@ -23,7 +23,7 @@ from ottla.conformance.warming import load_coordinators
 from ottla.terminal import news
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
-from ottla.terminal.unreachable import nobody_answers
+from ottla.terminal.unreachable import no_answer
 
 #: Not every answer was Kafka's.
 EXIT_DIFFERENT: Final = 1
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         except NotKafkaError as error:
             return fail(str(error), EXIT_MACHINE)
         except OSError:
-            return fail(nobody_answers(address, "ottla conformance"), EXIT_MACHINE)
+            return fail(no_answer(address, "ottla conformance"), EXIT_MACHINE)
     if brokers[0].settings.get(_DELAY, "0") != "0":
         news.tell(
             f"{_DELAY} is {brokers[0].settings[_DELAY]}: with 0 the groups of scripts, and so the run, are faster"

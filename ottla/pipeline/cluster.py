@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.pipeline.address import ClusterAddress, read_security
 from ottla.pipeline.refusals import CannotUse, CannotWork
-from ottla.terminal.unreachable import nobody_answers
+from ottla.terminal.unreachable import no_answer
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -140,7 +140,7 @@ class KafkaCluster:
                 raise CannotWork(
                     f"{self.bootstrap} doesn't let us in: {refusals[-1]}; see {_command_config(option)}"
                 ) from None
-            raise CannotWork(nobody_answers(self.bootstrap, option)) from None
+            raise CannotWork(no_answer(self.bootstrap, option)) from None
         self.cluster_id = described.cluster_id
         self.topics = {name: sorted(topic.partitions) for name, topic in described.topics.items()}
         self.leaderless: set[Partition] = {

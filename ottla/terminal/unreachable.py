@@ -1,4 +1,4 @@
-"""Why an address does not answer, as far as this machine can tell: an unknown name, or a port without a listener."""
+"""Why nobody answers at an address, as far as this machine can tell: a name that nobody knows, or a silent port."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 _START_OR_NAME: Final = "start a broker with `ottla serve`, or name another one with"
 
 
-def nobody_answers(bootstrap: str, option: str) -> str:
-    """The sentence for addresses, HOST:PORT with commas between, that do not answer; `option` names others."""
+def no_answer(bootstrap: str, option: str) -> str:
+    """What to say when none of these addresses, HOST:PORT with commas between, answers; `option` names others."""
     hosts = [address.rpartition(":")[0].strip("[]") for address in bootstrap.split(",")]
     if not any(map(_is_known, hosts)):
         return (
