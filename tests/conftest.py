@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.browser import Chromium, browser, find_browser
+from tests.support.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +37,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Waits of ottla.testing have a long bound: ours run beside much else, and so do the programs of the docs.
-os.environ.setdefault("OTTLA_TIMEOUT_S", "30")
+os.environ.setdefault("OTTLA_TIMEOUT_S", f"{PATIENCE_SECONDS:.0f}")
 
-# What we start has buffers, as at a user's.
+# What we start has buffers, and keeps what it compiles, as at a user's.
 os.environ.pop("PYTHONUNBUFFERED", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,6 +16,8 @@ from typing import Final
 
 import pytest
 
+from tests.support.patience import PATIENCE_SECONDS
+
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "other-languages.md").read_text()
 #: Section, what has to be on the PATH, and the files that it shows.
 LANGUAGES: Final = [
@@ -28,7 +30,7 @@ LANGUAGES: Final = [
     ("Node", ("npm", "node"), ["kitchen.test.js"]),
 ]
 #: With everything to be downloaded and compiled.
-SECONDS_MAX: Final = 240
+SECONDS_MAX: Final = 3 * PATIENCE_SECONDS
 
 pytestmark = pytest.mark.own_broker
 

@@ -21,13 +21,14 @@ import yaml
 from ottla.broker.network.endpoints import Endpoint, read_endpoints
 from ottla.cli import make_parser
 from ottla.settings.settings import Settings
-from tests.cli.terminal import SECONDS_MAX, until
+from tests.cli.terminal import until
 from tests.cli.test_environment import read
 from tests.support.pages import ROOT, commands_in, files_in, page, write_files
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
 
 #: With everything to be downloaded and compiled.
-DOWNLOADS_SECONDS_MAX: Final = 240
+DOWNLOADS_SECONDS_MAX: Final = 3 * PATIENCE_SECONDS
 
 #: Instead of Docker: the program of the page runs as it is, and its container is a process with the same command.
 WITHOUT_DOCKER: Final = """\
@@ -35,6 +36,7 @@ import subprocess
 from unittest import mock
 
 from testcontainers.core import container
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def start(self):
@@ -56,7 +58,7 @@ mock.patch.object(container.DockerContainer, "stop", stop).start()
 pytestmark = pytest.mark.own_broker
 
 
-def in_folder(folder: Path, *command: str, seconds_max: float = SECONDS_MAX) -> None:
+def in_folder(folder: Path, *command: str, seconds_max: float = PATIENCE_SECONDS) -> None:
     """Run it with the `ottla` of this installation on the PATH, as at a user's."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ended = subprocess.run(
@@ -226,4 +228,4 @@ def test_toxiproxy_passes(tmp_path: Path) -> None:
         in_folder(tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio")
     finally:
         server.terminate()
-        server.wait(SECONDS_MAX)
+        server.wait(PATIENCE_SECONDS)

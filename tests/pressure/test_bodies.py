@@ -24,7 +24,8 @@ from ottla.purgatory import VirtualClock
 from tests.pressure.random_requests import LONGEST_WAIT_MS, RandomRequests, damaged
 from tests.pressure.stage import create_topic, is_served, join
 from tests.support.client import Client
-from tests.support.running_broker import PATIENCE_SECONDS, RunningBroker
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.running_broker import RunningBroker
 from tests.support.wire import ConnectionClosedError
 
 #: Kept because they once found something, or to have some; another one is drawn for each run.

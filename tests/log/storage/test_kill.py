@@ -19,11 +19,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.ottla_process import OttlaProcess, ottla
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 3
-PATIENCE_SECONDS: Final = 20.0
 #: Segments are so small that most kills come near a roll.
 CONFIGS: Final = {"internal.segment.bytes": "20000"}
 
