@@ -12,6 +12,7 @@ import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from ottla.cli.first_contact import NotKafka, check_is_kafka
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.unreachable import nobody_answers
 
@@ -144,7 +145,9 @@ def converse(
     if not 0 < options.timeout < math.inf:
         return fail(f"--timeout {options.timeout:g} is not a number above 0; it is in seconds", EXIT_USAGE)
     try:
-        answer = asyncio.run(_run(have_answer(bootstrap, options.timeout)))
+        answer = asyncio.run(_run(bootstrap, options.timeout, have_answer))
+    except NotKafka as error:
+        return fail(str(error), EXIT_MACHINE)
     except NobodyAnswers:
         return fail(nobody_answers(bootstrap, "--bootstrap-server"), EXIT_MACHINE)
     except UnreachableNode:
@@ -167,8 +170,10 @@ def converse(
     return 0
 
 
-async def _run(answer: Awaitable[T]) -> T:
-    return await answer
+async def _run(bootstrap: str, timeout_seconds: float, have_answer: Callable[[str, float], Awaitable[T]]) -> T:
+    async with asyncio.timeout(timeout_seconds):
+        await check_is_kafka(bootstrap)
+    return await have_answer(bootstrap, timeout_seconds)
 
 
 async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[Admin], Awaitable[T]]) -> T:

@@ -1,4 +1,4 @@
-"""`ottla serve`: run a broker until SIGINT or SIGTERM.
+"""`ottla serve`: run a broker until SIGINT, SIGTERM or SIGHUP.
 
 stdout gets one line, when every socket accepts:
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 #: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
 _OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
 _STDERR: Final = 2
-_END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 #: What holds where neither the command line nor the environment says anything, and an option is `None`.
 _DEFAULTS: Final = {"nodes": 1, "clock": "system", "log_level": "info"}
 
@@ -45,7 +44,7 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "serve",
         help="run a broker",
-        description="Run a broker until SIGINT or SIGTERM.",
+        description="Run a broker until SIGINT, SIGTERM or SIGHUP.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -145,10 +144,11 @@ def _add_output(option: Callable[..., object]) -> None:
 def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
     """Serve until told to stop; returns the exit code. `actions`: the options there are."""
     _hold_standard_streams()
-    for number in _END_SIGNALS:
+    for number in _end_signals():
         signal.signal(number, _nothing_to_end)
     from ottla.broker.lifecycle.server import Server
     from ottla.broker.network.endpoints import read_endpoints
+    from ottla.broker.reporting.line_writer import LineWriter
     from ottla.broker.reporting.structured_log import make_log
     from ottla.broker.upkeep.collector import set_aside, spare_what_lives
     from ottla.cluster.address import Address, MachineRefused
@@ -157,6 +157,7 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
     from ottla.purgatory import SystemClock, VirtualClock
     from ottla.settings.settings import ConfigError, Settings
 
+    lines = LineWriter(_STDERR, lambda count: server.events.tell_soon(Kind.LOG_LINES_DROPPED, lines=count))
     try:
         said = _ask_environment(actions, options)
         settings = Settings.read(_read(options.config), options.set, said.settings if said else {})
@@ -173,7 +174,7 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
             journal=options.journal,
             data_dir=options.data_dir,
             seed=options.seed,
-            log=make_log(options.log_level, options.log_format),
+            log=make_log(options.log_level, options.log_format, lines.write),
         )
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
@@ -188,6 +189,8 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
         return fail(str(error), EXIT_USAGE)
     except MachineRefused as error:
         return fail(str(error), EXIT_MACHINE)
+    finally:
+        lines.close()
     return 0
 
 
@@ -209,6 +212,18 @@ def _hold_standard_streams() -> None:
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         pass
     os.close(descriptor)
+
+
+def _end_signals() -> list[int]:
+    """The signals that end the broker in order: Kafka's (LoggingSignalHandler), as far as the system has them.
+
+    SIGHUP stays ignored where it is: `nohup` is there to outlive the terminal.
+    """
+    signals = [signal.SIGINT, signal.SIGTERM]
+    hang_up: signal.Signals | None = getattr(signal, "SIGHUP", None)
+    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+        signals.append(hang_up)
+    return [*signals]
 
 
 def _nothing_to_end(_number: int, _frame: object) -> NoReturn:
@@ -267,7 +282,7 @@ def _run_until_signal(server: Server, on_ready: Callable[[], None]) -> None:
                 os._exit(EXIT_MACHINE)
             loop.call_soon_threadsafe(stop, number)
 
-        for number in _END_SIGNALS:
+        for number in _end_signals():
             signal.signal(number, on_signal)
         await server.run(on_ready)
         server.events.tell(Kind.BROKER_STOPPED)

@@ -7,6 +7,7 @@ Every record is acknowledged by all replicas in sync before it counts.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -147,8 +148,11 @@ async def _send(options: argparse.Namespace, records: Iterator[WrittenRecord]) -
                 )
                 for record in some
             ]
-            for future in sent:
-                counts[(await future).partition] += 1
+            # All are awaited: an error that is not taken is reported once more, for each record, when it goes.
+            for result in await asyncio.gather(*sent, return_exceptions=True):
+                if isinstance(result, BaseException):
+                    raise result
+                counts[result.partition] += 1
     finally:
         await producer.stop()
     return dict(sorted(counts.items()))

@@ -43,6 +43,7 @@ class Kind(Enum):
     SETTING_IGNORED = broker.SETTING_IGNORED
     SETTING_STORED = broker.SETTING_STORED
     JOURNAL_ABANDONED = broker.JOURNAL_ABANDONED
+    LOG_LINES_DROPPED = broker.LOG_LINES_DROPPED
     TASK_FAILED = broker.TASK_FAILED
     JOB_FAILED = broker.JOB_FAILED
     TIMER_FAILED = broker.TIMER_FAILED
@@ -107,6 +108,7 @@ class Kind(Enum):
     # Storage
 
     LOG_OFFLINE = storage.LOG_OFFLINE
+    LOG_FULL = storage.LOG_FULL
     LOG_CUT = storage.LOG_CUT
     LOGS_RECOVERING = storage.LOGS_RECOVERING
     LOGS_OPENED = storage.LOGS_OPENED

@@ -92,6 +92,7 @@ REFUSED: Final[list[tuple[str, str, Any, int, str]]] = [
     ("POST", "/faults", [], 400, "the body is an object"),
     ("POST", "/holds", {"at": "noon"}, 400, "there is no place to hold at 'noon'"),
     ("GET", "/faults/777", None, 404, "there is no fault 777, or not any more"),
+    ("GET", "/faults/" + 5_000 * "9", None, 404, "a fault_id is a number, not '999999999999999999'"),
     ("GET", "/faults/one", None, 404, "a fault_id is a number, not 'one'"),
     ("DELETE", "/holds/777", None, 404, "there is no fault 777"),
     ("POST", "/faults/wait", {"count": 1}, 400, "the body says which fault"),

@@ -92,6 +92,14 @@ def test_names_of_strangers_are_text(chromium: Chromium, tmp_path: Path) -> None
         assert page.evaluate("window.pwned === undefined")
 
 
+def test_half_a_character_in_a_journal_is_shown_as_a_question_mark(tmp_path: Path) -> None:
+    """JSON can say it; a file of UTF-8 can't."""
+    path, page = tmp_path / "broker.jsonl", tmp_path / "page.html"
+    path.write_text(Journal().add(1, "group.created", EMPTY, "kit\ud800chen").text)
+    rebalances(path, "--html", page)
+    assert "kit?chen" in page.read_text()
+
+
 def test_page_stays_small(tmp_path: Path) -> None:
     """Of more rebalances than anybody looks at it has the longest, and says so."""
     path, page = tmp_path / "broker.jsonl", tmp_path / "page.html"

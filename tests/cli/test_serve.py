@@ -18,6 +18,7 @@ import pytest
 from ottla.broker.lifecycle import sockets
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
+from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
@@ -339,7 +340,7 @@ def test_help_shows_every_honoured_setting_with_default_and_unit() -> None:
 # ── The end ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_the_broker_in_order(number: signal.Signals) -> None:
     """Exit code 0, whoever is connected; nobody can connect afterwards."""
     with serving() as broker, Client(broker.bootstrap) as client:
@@ -349,6 +350,27 @@ def test_a_signal_ends_the_broker_in_order(number: signal.Signals) -> None:
         assert [event["event"] for event in broker.logged()] == ["broker.stop.requested", "broker.stopped"]
         with pytest.raises(ConnectionRefusedError):
             Client(broker.bootstrap)
+
+
+def test_a_broker_started_with_nohup_outlives_its_terminal() -> None:
+    """SIGHUP is ignored then, as by other programs."""
+    with serving(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as broker:
+        broker.process.send_signal(signal.SIGHUP)
+        with Client(broker.bootstrap) as client:
+            assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+        assert broker.stop() == 0
+        assert [event["signal"] for event in broker.logged() if "signal" in event] == ["SIGTERM"]
+
+
+def test_a_log_that_is_not_read_stops_neither_clients_nor_the_end() -> None:
+    """A pipe takes 64 KiB; 1,000 topics make more than that of lines."""
+    topics = [CreateTopicsRequest.CreatableTopic(f"topic-{number}", 1, 1) for number in range(1_000)]
+    with serving(stderr=subprocess.PIPE) as broker, Client(broker.bootstrap) as client:
+        assert len(client.ask(CreateTopicsRequest(topics, 10_000), 5).topics) == len(topics)
+        assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+        assert broker.stop() == 0
+        assert broker.process.stderr is not None
+        broker.process.stderr.close()
 
 
 def test_broker_serves_where_there_is_no_uvloop() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,6 +134,42 @@ def test_a_topic_that_the_broker_does_not_create_is_said() -> None:
         ended = ottla("topics", "produce", "orders", *to, input="soup\n")
     assert only_line(ended.stderr) == "ottla: there is no topic orders, and the broker did not create it"
     assert (ended.returncode, ended.stdout) == (1, "")
+
+
+def test_a_broker_that_dies_meanwhile_is_one_line() -> None:
+    """And not one more for each record that waits for its answer."""
+    with Broker() as broker:
+        broker.topic("orders").create()
+        broker.fault("Produce").cut(at="request").until_removed()
+        to = ("--bootstrap-server", broker.bootstrap_servers, "--timeout", "2")
+        ended = ottla("topics", "produce", "orders", *to, input="soup\n" * 500)
+    assert only_line(ended.stderr).startswith("ottla: ")
+    assert (ended.returncode, ended.stdout) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x46", b"\x7f\xff\xff\xff" * 2]
+)
+def test_a_server_that_is_no_kafka_is_told_apart_from_none(answer: bytes) -> None:
+    """Its first bytes are no size to make room for: "HTTP" would be 1.2 GB."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            client, _ = server.accept()
+            with client:
+                client.recv(1)
+                client.sendall(answer)
+                client.recv(1 << 16)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        ended = ottla("topics", "--bootstrap-server", address)
+        thread.join()
+    assert only_line(ended.stderr).startswith(
+        f"ottla: {address} answers, but not in Kafka's protocol: its answer begins"
+    )
+    assert ended.returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ottla.cluster.log_dirs import log_dir
+
 if TYPE_CHECKING:
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.fetching.fetch_session import FetchSessionCache
@@ -96,16 +98,20 @@ class BrokerNode:
 
     @property
     def own_settings(self) -> dict[str, str]:
-        """What every node of the process was started with differently, under Kafka's names."""
+        """What every node of the process was started with differently, under Kafka's names.
+
+        The options of the command line and of `ottla.testing` set these, as a server.properties of Kafka does.
+        """
         node_id = str(self.node_id)
         own = {
+            "advertised.listeners": _uris(self.node.addresses),
             "broker.id": node_id,
             "listeners": _uris(self.node.listens),
             "node.id": node_id,
             "process.roles": "broker,controller",
         }
-        if self.node.addresses != self.node.listens or "advertised.listeners" in self.cluster.settings.given:
-            own["advertised.listeners"] = _uris(self.node.addresses)
+        if self.cluster.store is not None:
+            own["log.dirs"] = log_dir(self.cluster)
         return own
 
     @property

@@ -37,6 +37,7 @@ _GOOD: Final = ("debug", "info")
 _REPEATED: Final = {
     Kind.GROUP_WRITE_FAILED: _Repeated(("group_id", "what"), "error", 60_000),
     Kind.TRANSACTION_WRITE_FAILED: _Repeated(("transactional_id", "what"), "error", 60_000),
+    Kind.LOG_FULL: _Repeated(("topic",), "limit", 60_000),
     Kind.CONNECTION_FOREIGN: _Repeated(("client_host", "reason"), "reason", 1_000),
 }
 

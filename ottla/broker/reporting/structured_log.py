@@ -3,8 +3,8 @@
 The logger is made here and handed down to the one who writes to it, `log_lines`: nothing is configured for the process,
 which in a test run is the user's, not ours.
 
-Nobody has to read the log. When stderr is closed, or the pipe behind it broken, lines are dropped and the broker goes
-on.
+The log need not be read. When stderr is closed, or the pipe behind it broken, lines are dropped and the broker goes on.
+`ottla serve` writes through a `line_writer`, which a full pipe does not stop either.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ import sys
 import time
 import traceback
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 FORMATS: Final = ("console", "json")
 _NS_PER_US: Final = 1_000
 _US_PER_SECOND: Final = 1_000_000
+
+#: Takes a line of the log, without its end.
+WriteLine: TypeAlias = Callable[[str], object]
 
 
 class Log(Protocol):
@@ -42,19 +46,32 @@ class Log(Protocol):
         """What went wrong."""
 
 
-def make_log(level: str = "info", log_format: str | None = None) -> Log:
+def write_line(line: str) -> None:
+    """Write to whatever is stderr at the moment. A reader that does not read stops the caller."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    try:
+        stream.write(line + "\n")
+        stream.flush()
+    except (OSError, ValueError):
+        pass  # a broken pipe, or a closed file
+
+
+def make_log(level: str = "info", log_format: str | None = None, write: WriteLine = write_line) -> Log:
     """A logger for this level and those above. `log_format`: console or json; None: console on a terminal."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if (log_format or ("console" if is_terminal else "json")) == "json":
-        return JsonLog(LEVELS[level])
-    return ConsoleLog(LEVELS[level], has_colours=is_terminal)
+        return JsonLog(LEVELS[level], write)
+    return ConsoleLog(LEVELS[level], write, has_colours=is_terminal)
 
 
 class _Levels(ABC):
     """A log that writes what is of its level and above."""
 
-    def __init__(self, level: int) -> None:
+    def __init__(self, level: int, write: WriteLine) -> None:
         self._level = level
+        self._write_line = write
 
     def is_enabled_for(self, level: int, /) -> bool:
         return level >= self._level
@@ -88,14 +105,14 @@ class JsonLog(_Levels):
         line = {"timestamp": _now(), "level": level, "event": event, **keys}
         if raised is not None:
             line["exception"] = "".join(traceback.format_exception(raised)).removesuffix("\n")
-        write_line(json.dumps(line, default=repr))
+        self._write_line(json.dumps(line, default=repr))
 
 
 class ConsoleLog(_Levels):
     """Columns for people, by structlog."""
 
-    def __init__(self, level: int, *, has_colours: bool) -> None:
-        super().__init__(level)
+    def __init__(self, level: int, write: WriteLine, *, has_colours: bool) -> None:
+        super().__init__(level, write)
         self._has_colours = has_colours
 
     def _write(self, level: str, event: str, keys: dict[str, Any]) -> None:
@@ -107,20 +124,8 @@ class ConsoleLog(_Levels):
         # installed. The brokers of most tests never write a line.
         from ottla.broker.reporting.console_log import make_console_log
 
-        log: Log = make_console_log(self._level, write_line, has_colours=self._has_colours)
+        log: Log = make_console_log(self._level, self._write_line, has_colours=self._has_colours)
         return log
-
-
-def write_line(line: str) -> None:
-    """Write to whatever is stderr at the moment, as long as somebody takes it."""
-    stream = sys.stderr
-    if stream is None:
-        return
-    try:
-        stream.write(line + "\n")
-        stream.flush()
-    except (OSError, ValueError):
-        pass  # a broken pipe, or a closed file
 
 
 def _now() -> str:

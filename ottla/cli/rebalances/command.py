@@ -80,7 +80,7 @@ def _write(path: Path, found: Found) -> int:
     from ottla.pipeline.report.page import report
 
     try:
-        path.write_text(report(found), "utf-8")
+        path.write_text(report(found), "utf-8", errors="replace")  # a journal may have half a character
     except OSError as error:
         return fail(f"cannot write {path}: {error.strerror}", EXIT_MACHINE)
     print_line(str(path))

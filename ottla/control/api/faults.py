@@ -45,6 +45,8 @@ T = TypeVar("T")
 #: How many of the last hits are told.
 HITS_TOLD_MAX: Final = 100
 _COUNT_MAX: Final = 2**31 - 1
+#: Of a fault_id in a path. Python reads no number of more than 4,300 digits.
+_DIGITS_MAX: Final = 18
 
 
 class FaultControl:
@@ -181,8 +183,8 @@ def _read_wish(body: bytes, **types: type) -> dict[str, Any]:
 
 
 def _read_number(text: bytes) -> int:
-    if not text.isdigit():
-        raise HttpRefused(HTTPStatus.NOT_FOUND, f"a fault_id is a number, not {text.decode('latin-1')!r}")
+    if not text.isdigit() or len(text) > _DIGITS_MAX:
+        raise HttpRefused(HTTPStatus.NOT_FOUND, f"a fault_id is a number, not {text[:_DIGITS_MAX].decode('latin-1')!r}")
     return int(text)
 
 

@@ -1,10 +1,12 @@
 """Who may ask over HTTP: nothing that a web page made its reader's browser send, and nobody without the token.
 
-A page from anywhere can have the browser ask 127.0.0.1, too. Three things tell such requests from a script's:
+A page from anywhere can have the browser ask 127.0.0.1, too. Four headers tell such requests from a script's:
 
     Host           A page whose name was led to this machine after it was loaded (DNS rebinding) may read what we
                    answer, for to the browser it comes from here. But it asks for that name, which is none of ours.
     Origin         Where the page is from that asks. Browsers add it, scripts don't.
+    Sec-Fetch-Site Where the page is from, relative to what it asks. Browsers add it to every request, also to those
+                   without an Origin: images, scripts, links.
     Content-Type   What a page may send to strangers without asking them first is a form or text, never JSON.
 
 A token is for machines that others reach: who asks has to know it. It is compared in a time that tells nothing of it.
@@ -62,6 +64,7 @@ class Gate:
         """Raises `HttpRefused` for a request that does not get in. `local_host`: the address it was received on."""
         host = self._check_host(headers, local_host)
         _check_origin(headers, host)
+        _check_fetch_site(headers)
         self._check_token(headers)
         if method == "POST":  # all others that a page may send unasked change nothing
             _check_content_type(headers)
@@ -101,6 +104,16 @@ def _check_origin(headers: Headers, host: Authority) -> None:
             raise HttpRefused(
                 HTTPStatus.FORBIDDEN,
                 f"Origin is {said.decode('latin-1')!r}: pages of other places are not answered",
+            )
+
+
+def _check_fetch_site(headers: Headers) -> None:
+    """`none`: a person has typed the address or follows a bookmark."""
+    for said in _values(headers, b"sec-fetch-site"):
+        if said.lower() not in (b"same-origin", b"none"):
+            raise HttpRefused(
+                HTTPStatus.FORBIDDEN,
+                f"Sec-Fetch-Site is {said.decode('latin-1')!r}: pages of other places are not answered",
             )
 
 

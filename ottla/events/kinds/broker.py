@@ -22,6 +22,12 @@ SETTING_STORED: Final = Row(
 JOURNAL_ABANDONED: Final = Row(
     "journal.abandoned", "error", ("path", "reason"), "The journal can't be written; the broker stops writing it."
 )
+LOG_LINES_DROPPED: Final = Row(
+    "log.lines.dropped",
+    "warning",
+    ("lines",),
+    "Nothing read stderr for a while, and so many lines of the log were dropped. Read stderr, or send it to a file.",
+)
 TASK_FAILED: Final = Row(
     "task.failed",
     "error",

@@ -13,6 +13,14 @@ LOG_OFFLINE: Final = Row(
     "A log on disk could not be written or read, or is damaged. Requests to it are answered KAFKA_STORAGE_ERROR "
     "until the next start.",
 )
+LOG_FULL: Final = Row(
+    "log.full",
+    "warning",
+    ("topic", "partition", "limit", "reason"),
+    "A log in memory has no room for a batch: `limit` is the setting that was reached, or `memory` for the machine's. "
+    "The batch is answered KAFKA_STORAGE_ERROR, and producers try it again until they time out. Logged once a minute "
+    "for each topic.",
+)
 LOG_CUT: Final = Row(
     "log.cut",
     "warning",

@@ -90,6 +90,16 @@ def test_pages_of_other_places_do_not_get_in(method: str, origin: str, status: i
     assert status_of(method, ("host", "localhost:9644"), ("origin", origin), JSON) == status
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("site", "status"),
+    [("same-origin", 200), ("none", 200), ("cross-site", 403), ("same-site", 403), ("Cross-Site", 403), ("", 403)],
+)
+def test_images_and_scripts_of_other_pages_do_not_get_in(method: str, site: str, status: int) -> None:
+    """Browsers send no Origin with `<img src=...>`; but they say where the page is from."""
+    assert status_of(method, ("host", "localhost:9644"), ("sec-fetch-site", site), JSON) == status
+
+
 def test_every_origin_counts() -> None:
     """A second one doesn't hide behind the first."""
     own, foreign = ("origin", "http://localhost"), ("origin", "http://evil.example")
