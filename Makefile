@@ -115,12 +115,9 @@ check: lint  ## the quick half of `make test`: lint, types, imports, the tests t
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)
 	@$(BIN)/python -m pytest tests/clients tests/stories
 
-#: What is longer in the long run, apart from the drills.
-LONGER := tests/testing/simulation/test_kitchen.py tests/log/storage/crash tests/pipeline/test_export.py::test_killed_in_mid_batch_nothing_is_lost_or_doubled tests/differential
-
 .PHONY: soak
-soak: $(STAMP)  ## the drills in their long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
-	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/soak $(LONGER)
+soak: $(STAMP)  ## all that takes long, in its long form: things go wrong at random for a while (SEED=7 ROUNDS=500)
+	@OTTLA_SOAK=1 OTTLA_SEED=$(SEED) OTTLA_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m soak
 
 #: A test that hangs ends the run, and says where it hung.
 HANGS := --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true

@@ -36,7 +36,6 @@ import subprocess
 from unittest import mock
 
 from testcontainers.core import container
-from tests.support.patience import PATIENCE_SECONDS
 
 
 def start(self):
@@ -96,6 +95,7 @@ def test_start_page_shows_a_test_that_passes(tmp_path: Path) -> None:
     in_folder(tmp_path, sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:asyncio", name)
 
 
+@pytest.mark.soak(alone=True)
 def test_jest_passes(tmp_path: Path) -> None:
     need("npm", "npx", "node")
     text = page("jest.md")
@@ -103,6 +103,7 @@ def test_jest_passes(tmp_path: Path) -> None:
     in_folder(tmp_path, "sh", "-ec", "\n".join(commands_in(text)), seconds_max=DOWNLOADS_SECONDS_MAX)
 
 
+@pytest.mark.soak(alone=True)
 def test_dotnet_passes(tmp_path: Path) -> None:
     need("dotnet")
     write_files(page("dotnet.md"), tmp_path)
@@ -124,6 +125,7 @@ def test_container_of_the_page_is_the_broker_that_its_python_program_wants(tmp_p
     in_folder(tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio")
 
 
+@pytest.mark.soak(alone=True)
 def test_containers_java_program_compiles(tmp_path: Path) -> None:
     """Against Testcontainers itself, with the pom.xml of the page on Java and the dependency of this one."""
     need("mvn", "javac")
@@ -135,10 +137,12 @@ def test_containers_java_program_compiles(tmp_path: Path) -> None:
     in_folder(tmp_path, "mvn", "-q", "-B", "test-compile", seconds_max=DOWNLOADS_SECONDS_MAX)
 
 
-def test_containers_javascript_is_javascript(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["jest.md", "testcontainers.md"])
+def test_javascript_of_a_page_is_javascript(name: str, tmp_path: Path) -> None:
     need("node")
-    write_files(page("testcontainers.md"), tmp_path)
-    in_folder(tmp_path, "node", "--check", "container.test.js")
+    for file in write_files(page(name), tmp_path):
+        if file.endswith(".js"):
+            in_folder(tmp_path, "node", "--check", file)
 
 
 @pytest.mark.parametrize(
