@@ -156,8 +156,7 @@ def test_killed_at_random_moments(tmp_path: Path, clean_every: int) -> None:
             story.wait_for_progress()
             story.end()
             story.check()
-    assert story.acknowledged_count > 100
-    assert min(story.committed.values()) > 5
+    assert len(story.committed) == PARTITIONS
 
 
 def let_live_a_while(story: Story, broker: OttlaProcess, chance: random.Random, *, is_clean: bool) -> None:
