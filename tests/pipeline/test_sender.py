@@ -10,7 +10,7 @@ import confluent_kafka
 import pyarrow
 import pytest
 
-from ottla.pipeline.address import Address
+from ottla.pipeline.address import ClusterAddress
 from ottla.pipeline.sender import NotSentError, send
 from ottla.testing import Broker
 
@@ -51,4 +51,4 @@ def test_a_refusal_has_its_reason(kafka: Broker, monkeypatch: pytest.MonkeyPatch
             yield batch(b"small")
 
     with pytest.raises(NotSentError, match=r"orders did not take a record, .*Message size too large"):
-        send(batches(), Address(kafka.bootstrap_servers), "orders")
+        send(batches(), ClusterAddress(kafka.bootstrap_servers), "orders")

@@ -1,7 +1,7 @@
-"""One rebalance: who is awaited, until when, who leads, and what the new generation is.
+"""One rebalance: which members are awaited, until when, which one leads, and what the new generation is.
 
 It *begins* when a member comes, goes or changes. Then all members are awaited until the join timer runs out, which is
-as long as the most patient member asks for; it *completes* earlier if nobody is missing. Those who did not come are
+as long as the most patient member asks for; it *completes* earlier if no member is missing. Those that did not come are
 dropped, unless they are static: those may be restarting. The generation grows by one, a protocol is chosen, parked
 JoinGroups are answered. Now every member owes a SyncGroup, until the sync timer runs out; the leader's brings the
 assignment.
@@ -12,7 +12,7 @@ rebalance timeout:
 
     delay 3000, rebalance timeout 7500      0       3000      6000   7500
     a new member in each interval           |--3000--|--3000--|-1500-| complete
-    nobody after the first                  |--3000--| complete
+    no member after the first               |--3000--| complete
 
 Kafka: prepareRebalance, maybeCompleteJoinPhase, completeClassicGroupJoin, tryCompleteInitialRebalanceElseSchedule,
 expirePendingSync in GroupMetadataManager.
@@ -31,10 +31,11 @@ from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import subscribed_topics
 from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Disarm, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS, WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Outcome(Enum):
 
     AWAITED = "members are awaited"
     JOINED = "all are in, there is a new generation"
-    EMPTY = "nobody is left; that is being written"
+    EMPTY = "no member is left; that is being written"
     STUCK = "all are in and have no protocol in common"
     """Where Kafka throws an exception then, the request that did it is answered UNKNOWN_SERVER_ERROR."""
 
@@ -93,7 +94,7 @@ def begin(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outc
     note(
         group,
         effects,
-        Happened.REBALANCE_STARTED,
+        GroupEvents.GROUP_REBALANCE_STARTED,
         cause=trigger.cause,
         member_id=trigger.member_id,
         reason=trigger.reason,
@@ -110,7 +111,7 @@ def begin(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outc
 def begin_or_complete(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outcome:
     """Rebalance the group; if it does already, complete the join phase if this was the last member it waited for.
 
-    The first join phase takes its time, even if nobody is missing.
+    The first join phase takes its time, even if no member is missing.
     """
     if group.can_rebalance:
         return begin(group, now_ms, effects, trigger)
@@ -138,7 +139,7 @@ def complete(group: Group, now_ms: int, effects: Effects, leave: Reply | None = 
     protocol_name = choose(group)
     group.rebalance.is_stuck = protocol_name is None
     if protocol_name is None:
-        note(group, effects, Happened.REBALANCE_STUCK, member_ids=list(group.members))
+        note(group, effects, GroupEvents.GROUP_REBALANCE_STUCK, member_ids=list(group.members))
         return Outcome.STUCK
     group.protocol_name = protocol_name
     group.subscribed_topics = subscribed_topics(group)
@@ -148,7 +149,7 @@ def complete(group: Group, now_ms: int, effects: Effects, leave: Reply | None = 
 
 
 def _elect_leader(group: Group) -> bool:
-    """Keep the leader if it is back, else take the first that is; False: nobody is. Kafka: any that is."""
+    """Keep the leader if it is back, else take the first that is; False: no member is. Kafka: any that is."""
     leader_id = group.leader_id
     if leader_id is not None and group.members[leader_id].parked_join is not None:
         return True
@@ -174,7 +175,7 @@ def _answer_joins(group: Group, now_ms: int, effects: Effects) -> None:
     note(
         group,
         effects,
-        Happened.REBALANCE_JOINED,
+        GroupEvents.GROUP_REBALANCE_JOINED,
         cause=None if group.rebalance is None else group.rebalance.cause,
         member_ids=list(group.members),
         leader=leader,
@@ -189,7 +190,7 @@ def _become_empty(group: Group, now_ms: int, leave: Reply | None, effects: Effec
     group.protocol_name = None
     group.subscribed_topics = subscribed_topics(group)
     group.move(GroupState.EMPTY, now_ms)
-    note(group, effects, Happened.GROUP_EMPTIED, duration_ms=duration_ms(group, now_ms))
+    note(group, effects, GroupEvents.GROUP_EMPTIED, duration_ms=duration_ms(group, now_ms))
     group.rebalance = None
     effects.append(Append([group_record(group)], EmptyWritten(leave)))
 
@@ -198,7 +199,7 @@ def empty_written(group: Group, written: EmptyWritten, error: ErrorCode, effects
     """The generation without members is written, or not: answer the member that was the last to leave."""
     if error is not ErrorCode.NONE:
         answered = GROUP_WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="empty generation", error=answered.name)
+        note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="empty generation", error=answered.name)
     if (leave := written.leave) is not None:
         is_written = error is ErrorCode.NONE
         response = leave.response if is_written else answers.leave_refused(WRITE_ERRORS.get(error, error))
@@ -232,7 +233,7 @@ def sync_expired(group: Group, now_ms: int, effects: Effects) -> None:
 
 
 def withdraw_assignment(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
-    """Nobody has an assignment any more. Parked SyncGroups are answered; their senders' sessions begin anew.
+    """No member has an assignment any more. Parked SyncGroups are answered; their senders' sessions begin anew.
 
     Kafka: resetAndPropagateAssignmentWithError.
     """
@@ -243,7 +244,7 @@ def withdraw_assignment(group: Group, now_ms: int, error: ErrorCode, effects: Ef
 
 
 def forget_owed_syncs(group: Group, effects: Effects) -> None:
-    """Nobody owes a SyncGroup any more."""
+    """No member owes a SyncGroup any more."""
     group.pending_syncs.clear()
     if group.sync_deadline_ms is not None:
         group.sync_deadline_ms = None
@@ -280,7 +281,7 @@ def _give_up(group: Group, now_ms: int, member: Member, cause: Cause, effects: E
     note(
         group,
         effects,
-        Happened.MEMBER_REMOVED,
+        GroupEvents.GROUP_MEMBER_REMOVED,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
         cause=cause,

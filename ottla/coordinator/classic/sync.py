@@ -2,10 +2,10 @@
 
 A follower's request is parked until the leader's came and its assignments are in the log; then all are answered and the
 group is Stable. They may come in any order, and a request that comes late is answered at once. The answer to each
-depends on who asks and on the group's state: `decisions.SYNC`.
+depends on its sender and on the group's state: `decisions.SYNC`.
 
-If the log refuses the assignments all who wait are told, and the group rebalances. If the group has moved on
-while they were being written, nothing happens: they are history.
+If the log refuses the assignments all that wait are told, and the group rebalances. If the group has moved on while
+they were being written, nothing happens: they are history.
 
 v3 adds group_instance_id (KIP-345), v5 names the protocol and its type in both directions (KIP-559).
 Kafka: GroupMetadataManager.classicGroupSyncToClassicGroup.
@@ -21,10 +21,11 @@ from ottla.coordinator.classic.members import park_sync, start_session, unpark_s
 from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.situations import situate_sync
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def sync(group: Group, event: SyncRequested, effects: Effects) -> None:
         return
     park_sync(member, event, effects)
     if cell is SyncStep.ASSIGN:
-        # Who is assigned nothing gets nothing; who is no member is passed over.
+        # A member that is assigned nothing gets nothing; an id that is no member's is passed over.
         assignments = {assigned.member_id: assigned.assignment for assigned in request.assignments}
         written = AssignmentsWritten(group.generation_id, assignments)
         effects.append(Append([group_record(group, assignments)], written))
@@ -71,7 +72,7 @@ def assignments_written(
         return
     if error is not ErrorCode.NONE:
         answered = GROUP_WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="assignments", error=answered.name)
+        note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="assignments", error=answered.name)
         rebalance.withdraw_assignment(group, now_ms, answered, effects)
         rebalance.begin(group, now_ms, effects, rebalance.Trigger(Cause.WRITE_FAILED))
         return
@@ -87,12 +88,12 @@ def assignments_written(
 
 
 def _note_completed(group: Group, now_ms: int, effects: Effects) -> None:
-    is_wanted = Happened.REBALANCE_COMPLETED in group.notes_wanted
+    is_wanted = GroupEvents.GROUP_REBALANCE_COMPLETED in group.notes_wanted
     members = group.members if is_wanted else {}
     note(
         group,
         effects,
-        Happened.REBALANCE_COMPLETED,
+        GroupEvents.GROUP_REBALANCE_COMPLETED,
         cause=None if group.rebalance is None else group.rebalance.cause,
         leader=group.leader_id,
         protocol_name=group.protocol_name,

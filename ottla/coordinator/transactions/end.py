@@ -3,8 +3,8 @@
 It is answered when the decision is in the log. Markers follow, and before they are all written the id takes no other
 request. From v5 on the epoch rises with it, and the answer has the producer id and epoch to go on with (KIP-890).
 
-Whoever is *fenced* (its time is up, or somebody else has begun) has its transaction aborted in an epoch higher than its
-own. If that can't be written down the epoch is not raised again the next time, since nobody knows it.
+A producer that is *fenced* (its time is up, or another one has begun) has its transaction aborted in an epoch higher
+than its own. If that can't be written down the epoch is not raised again the next time: no producer knows it.
 
 Kafka: TransactionCoordinator.endTransaction, endTransactionWithTV1, TransactionMetadata.prepareFenceProducerEpoch.
 """
@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.transactions.answers import end_answered
 from ottla.coordinator.transactions.decisions import BUMPING_END, END, EndStep, as_known
-from ottla.coordinator.transactions.notes import Cause, Happened, note
+from ottla.coordinator.transactions.notes import Cause, note
 from ottla.coordinator.transactions.situations import situate_bumping_end, situate_end
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, EPOCH_MAX, NO_EPOCH, NO_PRODUCER_ID
 from ottla.coordinator.transactions.writing import write
+from ottla.events.kinds.transactions import TransactionEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ def end_transaction(transactions: Transactions, now_ms: int, event: EndTxnReques
 
 def _decide(transaction: Transaction, event: EndTxnRequested) -> ErrorCode | EndStep:
     request = event.request
-    who = transaction, request.producer_id, request.producer_epoch, request.committed
+    sender = transaction, request.producer_id, request.producer_epoch, request.committed
     if event.api_version >= _BUMPING_FROM:
-        return BUMPING_END[transaction.state][situate_bumping_end(*who)]
-    return END[transaction.state][situate_end(*who)]
+        return BUMPING_END[transaction.state][situate_bumping_end(*sender)]
+    return END[transaction.state][situate_end(*sender)]
 
 
 def _end(
@@ -78,7 +79,7 @@ def _end(
         transactions,
         prepared,
         effects,
-        Happened.PREPARED,
+        TransactionEvents.TRANSACTION_PREPARED,
         token=event.token,
         answer=partial(_ended, prepared.next_producer if version else _AS_BEFORE),
         result=_RESULTS[state],
@@ -121,7 +122,7 @@ def fence(
     token: Token | None = None,
     answer: Answer | None = None,
 ) -> None:
-    """Abort an open transaction and fence its producer. `client_id`: of who has begun; `token`: who is answered."""
+    """Abort an open transaction and fence its producer. `client_id`: of one that has begun; `token`: is answered."""
     transactional_id = transaction.transactional_id
     version = transactions.config.transaction_version
     bumps = version >= EPOCH_BUMPING_VERSION
@@ -137,12 +138,14 @@ def fence(
         if token is not None and answer is not None:
             effects.append(Reply(token, answer(prepared)))
         return
-    note(transactions, prepared, effects, Happened.FENCED, cause=cause, client_id=client_id)
+    note(
+        transactions, prepared, effects, TransactionEvents.TRANSACTION_PRODUCER_FENCED, cause=cause, client_id=client_id
+    )
     write(
         transactions,
         prepared,
         effects,
-        Happened.PREPARED,
+        TransactionEvents.TRANSACTION_PREPARED,
         token=token,
         answer=answer,
         is_fence=not bumps,

@@ -1,7 +1,8 @@
-"""A transactional id is what it is to be when the record that says so is in the log, and only then is anybody answered.
+"""A transactional id changes when the record that says so is in the log, and only then is its client answered.
 
-What is decided is then carried out: markers are asked for, and when all of them are written that goes into the log too.
-The client is answered before, as soon as it is decided.
+The record's change is applied by `replay`, here as when the log is read back. What is decided is then carried out:
+markers are asked for, and when all of them are written that goes into the log too. The client is answered before, as
+soon as it is decided.
 
 Kafka: TransactionStateManager.appendTransactionToLog, TransactionMarkerChannelManager.
 """
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Effects, Reply, Token
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.machine import AT_ONCE, COMPLETION_RETRY_MS_MIN, WriteMarkers
-from ottla.coordinator.transactions.notes import Happened, note
+from ottla.coordinator.transactions.notes import note
 from ottla.coordinator.transactions.records import transaction_record
 from ottla.coordinator.transactions.states import PREPARED, TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
+from ottla.events.kinds.event_kind import EventKind
+from ottla.events.kinds.transactions import TransactionEvents
 from ottla.pacing import paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import Message
@@ -42,19 +45,19 @@ class TransactionWritten(Completion):
     transaction: Transaction
     """What the id is then."""
     token: Token | None
-    """Who asked for it, if anybody did."""
+    """The sender of the request for it, if there was one."""
     answer: Answer | None
-    happened: Happened
+    happened: EventKind
     details: dict[str, object]
     is_fence: bool = False
-    """Whether the epoch was raised for it, and nobody knows that epoch."""
+    """Whether the epoch was raised for it, to one that no producer knows."""
 
 
 def write(
     transactions: Transactions,
     transaction: Transaction,
     effects: Effects,
-    happened: Happened,
+    happened: EventKind,
     *,
     token: Token | None = None,
     answer: Answer | None = None,
@@ -64,7 +67,7 @@ def write(
     """Let the id be this once it is in the log; then `token` is answered with what `answer` makes of the error."""
     record = transaction_record(transaction, transactions.config.transaction_version)
     completion = TransactionWritten(transaction, token, answer, happened, details, is_fence)
-    effects.append(Append([record], completion))
+    effects.append(Append([record], completion, None, (transaction,)))
 
 
 def written(
@@ -74,11 +77,10 @@ def written(
     transaction = completion.transaction
     answered = error and TRANSACTION_WRITE_ERRORS.get(error, error)
     if error is NONE:
-        transactions.put(transaction)
         transactions.failed_fences.discard(transaction.transactional_id)
         note(transactions, transaction, effects, completion.happened, **completion.details)
     else:
-        note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
+        note(transactions, transaction, effects, TransactionEvents.TRANSACTION_WRITE_FAILED, error=answered.name)
         if completion.is_fence:
             transactions.failed_fences.add(transaction.transactional_id)
     if completion.token is not None and completion.answer is not None:
@@ -148,7 +150,7 @@ class CompletionWritten(Completion):
 def _complete(transactions: Transactions, now_ms: int, transaction: Transaction, effects: Effects) -> None:
     completed = transaction.completed(now_ms)
     record = transaction_record(completed, transactions.config.transaction_version)
-    effects.append(Append([record], CompletionWritten(completed)))
+    effects.append(Append([record], CompletionWritten(completed), None, (completed,)))
 
 
 def completion_written(
@@ -158,16 +160,15 @@ def completion_written(
     transaction = completion.transaction
     if error is not NONE:
         answered = TRANSACTION_WRITE_ERRORS.get(error, error)
-        note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
+        note(transactions, transaction, effects, TransactionEvents.TRANSACTION_WRITE_FAILED, error=answered.name)
         transactions.unwritten.setdefault(transaction.transactional_id)
         effects.append(Arm(COMPLETION_TIMER, now_ms + transactions.completion_retry_ms))
         return
-    transactions.put(transaction)
     transactions.unwritten.pop(transaction.transactional_id, None)
     if not transactions.unwritten:
         transactions.completion_retry_ms = COMPLETION_RETRY_MS_MIN
     is_commit = transaction.state is TransactionState.COMPLETE_COMMIT
-    happened = Happened.COMMITTED if is_commit else Happened.ABORTED
+    happened = TransactionEvents.TRANSACTION_COMMITTED if is_commit else TransactionEvents.TRANSACTION_ABORTED
     note(transactions, transaction, effects, happened, duration_ms=now_ms - transaction.start_ms)
 
 
