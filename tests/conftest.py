@@ -15,14 +15,28 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.browser import Chromium, browser, find_browser
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.soak import IS_SOAK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xdist.scheduler import LoadFileScheduling
 
-#: The folder whose tests share a Spark session.
+#: The folder whose tests share a Spark session, but for the file that starts a cluster.
 PIPELINE: Final = "tests/pipeline/"
+ALONE: Final = "/test_cluster.py"
+DIFFERENTIAL: Final = "tests/differential/"
+#: What takes longest, in this order: there most of the time passes in waiting for clients and other processes.
+LONGEST: Final = (
+    PIPELINE,
+    DIFFERENTIAL,
+    "tests/clients/",
+    "tests/soak/",
+    "tests/transactions/",
+    "tests/cli/",
+    "tests/testing/",
+)
 
 # Time says nothing on a machine that others use too: no deadline, and no complaint that drawing is slow.
 settings.register_profile(
@@ -36,24 +50,39 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Waits of ottla.testing have a long bound: ours run beside much else, and so do the programs of the docs.
-os.environ.setdefault("OTTLA_TIMEOUT_S", "30")
+os.environ.setdefault("OTTLA_TIMEOUT_S", f"{PATIENCE_SECONDS:.0f}")
 
-# What we start has buffers, as at a user's.
+# What we start has buffers, and keeps what it compiles, as at a user's.
 os.environ.pop("PYTHONUNBUFFERED", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes one process longest goes first, so that the other one ends no later than it must."""
-    items.sort(key=lambda item: not item.nodeid.startswith(PIPELINE))
+    """What takes one process longest goes first, so that the others end no earlier. What takes too long is left out."""
+    for item in items:
+        if not IS_SOAK and any(mark.kwargs.get("alone") for mark in item.iter_markers("soak")):
+            item.add_marker(pytest.mark.skip(reason="takes long: make soak"))
+
+    def rank(item: pytest.Item) -> int:
+        return next((number for number, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
+
+    items.sort(key=rank)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileScheduling:
-    """A file's tests go to one process, and so does all of the pipeline: what they share is made once."""
+    """A file's tests go to one process, and so does all that needs Spark: what they share is made once.
+
+    Ottla and Kafka are compared with the recorded answers by a process each.
+    """
     from xdist.scheduler import LoadFileScheduling
 
+    def scope_of(nodeid: str) -> str:
+        if nodeid.startswith(DIFFERENTIAL):
+            return nodeid.partition("[")[0]
+        return PIPELINE if nodeid.startswith(PIPELINE) and ALONE not in nodeid else nodeid.partition("::")[0]
+
     scheduling = LoadFileScheduling(config, log)
-    scope_of = scheduling._split_scope
-    scheduling._split_scope = lambda nodeid: PIPELINE if nodeid.startswith(PIPELINE) else scope_of(nodeid)
+    scheduling._split_scope = scope_of
     return scheduling
 
 

@@ -45,9 +45,13 @@ FRAME_BYTES_MAX: Final = 100 << 20
 
 
 class Connection:
-    """A connection to `host:port`. Not for use from several threads."""
+    """A connection to `host:port`. Not for use from several threads.
+
+    Each call takes up to `timeout_seconds`, unless it is given a time of its own.
+    """
 
     def __init__(self, bootstrap: str, *, timeout_seconds: float = 10.0, tap: Tap | None = None) -> None:
+        self._timeout_seconds = timeout_seconds
         host, _, port = bootstrap.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=timeout_seconds)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -82,12 +86,12 @@ class Connection:
         poll.register(self._socket, select.POLLIN)
         return bool(self._received) or bool(poll.poll(0))
 
-    def receive_frame(self, *, timeout_seconds: float = 10.0) -> bytes:
+    def receive_frame(self, *, timeout_seconds: float | None = None) -> bytes:
         """The next frame without its size; raises `ConnectionClosedError`, `SilenceError` or `FrameSizeError`.
 
         A frame that begins and does not end in time is silence too.
         """
-        deadline = time.monotonic() + timeout_seconds
+        deadline = time.monotonic() + (timeout_seconds or self._timeout_seconds)
         try:
             prefix = self._receive_exactly(_SIZE.size, deadline)
             size: int = _SIZE.unpack(prefix)[0]
@@ -95,7 +99,7 @@ class Connection:
                 raise FrameSizeError(f"a frame claims {size} bytes")
             frame = self._receive_exactly(size, deadline)
         finally:
-            self._socket.settimeout(timeout_seconds)
+            self._socket.settimeout(self._timeout_seconds)
         if self._tap is not None:
             self._tap(False, prefix + frame)
         return frame
@@ -104,9 +108,8 @@ class Connection:
         """The next so many bytes, whatever they are of."""
         return self._receive_exactly(count)
 
-    def receive_rest(self, *, timeout_seconds: float = 10.0) -> tuple[bytes, bool]:
+    def receive_rest(self) -> tuple[bytes, bool]:
         """All bytes until the connection ends, and whether a reset ended it; raises `SilenceError`."""
-        self._socket.settimeout(timeout_seconds)
         received, self._received = bytes(self._received), bytearray()
         try:
             while data := self._socket.recv(65_536):
@@ -117,9 +120,8 @@ class Connection:
             return received, True
         return received, False
 
-    def until_answered(self, *, timeout_seconds: float = 10.0) -> None:
+    def until_answered(self) -> None:
         """Return when there is something to receive, and leave it where it is."""
-        self._socket.settimeout(timeout_seconds)
         self._socket.recv(1, socket.MSG_PEEK)
 
     @property

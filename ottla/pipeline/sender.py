@@ -94,7 +94,7 @@ def send(batches: Batches, address: ClusterAddress, topic: str, *, linger_ms: in
             producer.poll(_POLL_SECONDS)
             _raise_first(failures, topic)
     except KafkaException as error:
-        _raise_first([error.args[0].str()], topic)
+        _raise_first([_reason_of(error.args[0], producer)], topic)
     _raise_first(failures, topic)
     return rows, size
 
@@ -117,6 +117,19 @@ def _produce(producer: Any, topic: str, record: tuple[Any, ...], told: Callable[
             producer.poll(_QUEUE_FULL_SECONDS)
         else:
             return len(key or b"") + len(value or b"")
+
+
+def _reason_of(error: Any, producer: Any) -> str:
+    """Why librdkafka gave up: `produce` says only that there was a fatal error; `poll` raises the error itself."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    if error.code() == KafkaError._FATAL:
+        try:
+            producer.poll(_POLL_SECONDS)
+        except KafkaException as fatal:
+            error = fatal.args[0]
+    reason: str = error.str()
+    return reason
 
 
 def _raise_first(failures: list[str], topic: str) -> None:

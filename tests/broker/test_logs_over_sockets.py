@@ -21,10 +21,10 @@ from tests.log.partitions import numbered, sized_batch
 from tests.support.batches import batch
 from tests.support.client import Client
 from tests.support.inside import server_of
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.wire import ConnectionClosedError
 
 ONE = batch()
-_PATIENCE_SECONDS = 10.0
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def waiting(broker: Broker) -> DelayedOperations:
 
 def until(condition: Callable[[], bool], what: str) -> None:
     """Wait until something is true in the broker."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
-        assert time.monotonic() < deadline, f"waited {_PATIENCE_SECONDS} s until {what}"
+        assert time.monotonic() < deadline, f"waited {PATIENCE_SECONDS} s until {what}"
         time.sleep(0.001)
 
 

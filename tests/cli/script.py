@@ -7,7 +7,7 @@ import json
 import socket
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from tests.cli.terminal import SECONDS_MAX
+from tests.support.patience import PATIENCE_SECONDS
 
 JSON: Final = {"Content-Type": "application/json"}
 #: The beginnings of requests; a blank line ends the head.
@@ -54,11 +54,11 @@ class Script(Generic[Broker]):
         return answer
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(self.broker.control, timeout=SECONDS_MAX)
+        return http.client.HTTPConnection(self.broker.control, timeout=PATIENCE_SECONDS)
 
     def raw(self) -> socket.socket:
         host, _, port = self.broker.control.rpartition(":")
-        return socket.create_connection((host, int(port)), timeout=SECONDS_MAX)
+        return socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
 
 
 def read_all(client: socket.socket) -> bytes:

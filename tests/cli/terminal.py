@@ -6,7 +6,7 @@
     with serving("--nodes", "3") as broker:
         broker.ready["bootstrap"]
 
-Nothing waits longer than `SECONDS_MAX`, and nothing waits for a while: always for a condition.
+Nothing waits longer than `PATIENCE_SECONDS`, and nothing waits for a while: always for a condition.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
+from tests.support.patience import PATIENCE_SECONDS
+
 PROGRAM: Final = Path(sys.executable).with_name("ottla")
-SECONDS_MAX: Final = 120.0
 
 
 def ottla(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command to its end. `options` are those of `subprocess.run`."""
     return subprocess.run(
-        [PROGRAM, *arguments], capture_output=True, text=True, timeout=SECONDS_MAX, check=False, **options
+        [PROGRAM, *arguments], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False, **options
     )
 
 
@@ -75,14 +76,14 @@ class Serving:
     def stop(self) -> int:
         """Send SIGTERM and return the exit code."""
         self.process.terminate()
-        return self.process.wait(SECONDS_MAX)
+        return self.process.wait(PATIENCE_SECONDS)
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
     """Return when the condition holds."""
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
-        assert time.monotonic() < deadline, f"waited {SECONDS_MAX} s in vain until {what}"
+        assert time.monotonic() < deadline, f"waited {PATIENCE_SECONDS} s in vain until {what}"
         time.sleep(0.005)
 
 
@@ -105,7 +106,7 @@ def serving(*arguments: str, listen: str | None = "127.0.0.1:0", **options: Any)
 def _ready_line(process: subprocess.Popen[str], stderr: IO[str]) -> str:
     if process.stdout is None:
         return ""
-    readable, _, _ = select.select([process.stdout], [], [], SECONDS_MAX)
+    readable, _, _ = select.select([process.stdout], [], [], PATIENCE_SECONDS)
     line = process.stdout.readline() if readable else ""
     if not line.startswith("ottla ready "):
         stderr.seek(0)

@@ -18,7 +18,7 @@ def test_a_real_kafka_is_looked_at_just_as_well() -> None:
     """Topics, groups, members and lag, as kafka-consumer-groups.sh would tell them."""
     with (
         kafka({"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"}) as broker,
-        Client(broker.bootstrap, client_id="ana", timeout_seconds=60) as client,
+        Client(broker.bootstrap, client_id="ana") as client,
     ):
         create(client, "orders", 2)
         produce(client, "orders", 0, 10)

@@ -24,6 +24,7 @@ from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupRespon
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.testing import Broker
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
 
 
@@ -125,7 +126,7 @@ def test_an_interrupted_run_cleans_up_and_shows_what_was_done(broker: Broker) ->
         assert process.stderr is not None
         assert process.stderr.readline().startswith("ottla: join (1 of ")
         os.kill(process.pid, signal.SIGINT)
-        shown, _ = process.communicate(timeout=60)
+        shown, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130
     assert "Ended early: interrupted." in shown
     assert [line for line in shown.splitlines() if line.startswith("sync ")]

@@ -23,9 +23,10 @@ from ottla.protocol.messages.sync_group import SyncGroupRequest
 from ottla.purgatory import VirtualClock
 from tests.cli.script import GET, POST, Script, read_all
 from tests.cli.stage import find_coordinator
-from tests.cli.terminal import SECONDS_MAX, Serving, serving, until
+from tests.cli.terminal import Serving, serving, until
 from tests.cli.unread import fill_with_unread_answers
 from tests.support.client import Client
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.running_broker import RunningBroker
 
 SESSION_MS = 2**31 - 1
@@ -172,7 +173,7 @@ def test_signal_cuts_an_advance_short(number: signal.Signals) -> None:
         until_moving(script)
         script.broker.process.send_signal(number)
         assert [answer_to(asking) for asking in asked] == [STOPPING, STOPPING]
-        assert script.broker.process.wait(SECONDS_MAX) == 0
+        assert script.broker.process.wait(PATIENCE_SECONDS) == 0
         assert [event["event"] for event in script.broker.logged()][-1] == "broker.stopped"
 
 
@@ -188,7 +189,7 @@ def test_signal_while_a_node_is_being_stopped_is_an_orderly_end_too() -> None:
         client.close()
         assert answer_to(stopping)[0] == HTTPStatus.OK
         assert answer_to(starting) == STOPPING
-        assert broker.process.wait(SECONDS_MAX) == 0
+        assert broker.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_script_that_takes_no_answers_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +214,7 @@ def test_second_signal_ends_a_broker_whose_loop_is_held() -> None:
         with serving(stderr=writing) as broker:
             broker.process.send_signal(signal.SIGTERM)
             broker.process.send_signal(signal.SIGINT)
-            assert broker.process.wait(SECONDS_MAX) == 1
+            assert broker.process.wait(PATIENCE_SECONDS) == 1
     finally:
         os.close(reading)
         os.close(writing)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.script import GET, POST, Script, read_all
-from tests.cli.terminal import SECONDS_MAX, Serving, only_line, ottla, serving
+from tests.cli.terminal import Serving, only_line, ottla, serving
+from tests.support.patience import PATIENCE_SECONDS
 
 TOKEN = "only-for.tests_~+/="
 CONTROL = ("--control", "127.0.0.1:0")
@@ -110,7 +111,7 @@ def test_ipv6_literals_are_addresses_too() -> None:
         port = int(broker.control.rpartition(":")[2])
         assert broker.control == f"[::1]:{port}"
         for host, status in ((broker.control, 200), ("[::2]", 403)):
-            with socket.create_connection(("::1", port), timeout=SECONDS_MAX) as client:
+            with socket.create_connection(("::1", port), timeout=PATIENCE_SECONDS) as client:
                 client.sendall(GET.replace(b"localhost", host.encode()) + END)
                 assert statuses(read_all(client)) == [status]
         assert ottla("nodes", "--control", broker.control).returncode == 0

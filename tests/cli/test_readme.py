@@ -15,8 +15,9 @@ from typing import Final
 import pytest
 
 from tests.cli.stage import commit, create, join, produce
-from tests.cli.terminal import SECONDS_MAX, Serving, ottla, serving
+from tests.cli.terminal import Serving, ottla, serving
 from tests.support.client import Client
+from tests.support.patience import PATIENCE_SECONDS
 
 ROOT: Final = Path(__file__).parents[2]
 README: Final = (ROOT / "README.md").read_text()
@@ -75,7 +76,12 @@ def test_program_runs(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(programs()[name])
     run = ["-m", "pytest", "-q", "-W", "error", "-p", "no:asyncio"] if name.startswith("test_") else []
     ended = subprocess.run(
-        [sys.executable, *run, name], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS_MAX, check=False
+        [sys.executable, *run, name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     if name == "two_nodes.py":
@@ -88,7 +94,7 @@ def test_first_program_prints_what_it_says(tmp_path: Path) -> None:
     with serving() as broker:
         (tmp_path / HELLO).write_text(programs()[HELLO].replace("127.0.0.1:9092", broker.bootstrap))
         ended = subprocess.run(
-            [sys.executable, HELLO], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS_MAX, check=False
+            [sys.executable, HELLO], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
         )
     assert (ended.stdout, ended.returncode) == ("one coffee\n", 0), ended.stderr
 
@@ -118,7 +124,7 @@ def test_command_says_what_the_readme_shows(command: str, output: str, kitchen: 
             pytest.skip("there is no curl here")
         with serving("--clock", "virtual", "--control", "127.0.0.1:0") as broker:
             words[-1] = re.sub(r"127\.0\.0\.1:\d+", broker.control, words[-1])
-            said = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS_MAX, check=True).stdout
+            said = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True).stdout
         assert plain(said) == plain(output)
     elif words[0] == "pip":
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -25,9 +25,10 @@ from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.testing import Broker
 from tests.cli.stage import create, join
-from tests.cli.terminal import PROGRAM, SECONDS_MAX, only_line, ottla, serving, until
+from tests.cli.terminal import PROGRAM, only_line, ottla, serving, until
 from tests.cli.unread import fill_with_unread_answers
 from tests.support.client import Client
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
 from tests.support.wire import ConnectionClosedError
 
@@ -136,7 +137,11 @@ def test_listeners_come_from_the_settings_of_a_real_kafka(tmp_path: Path) -> Non
 def test_ottla_is_a_module_too() -> None:
     """`python -m ottla` is `ottla`."""
     ended = subprocess.run(
-        [sys.executable, "-m", "ottla", "--version"], capture_output=True, text=True, timeout=SECONDS_MAX, check=True
+        [sys.executable, "-m", "ottla", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=True,
     )
     assert re.fullmatch(r"ottla \d+\.\d+\.\d+\S*", only_line(ended.stdout))
 
@@ -342,7 +347,7 @@ def test_a_signal_ends_the_broker_in_order(number: signal.Signals) -> None:
     with serving() as broker, Client(broker.bootstrap) as client:
         client.ask(ApiVersionsRequest(), 0)
         broker.process.send_signal(number)
-        assert broker.process.wait(SECONDS_MAX) == 0
+        assert broker.process.wait(PATIENCE_SECONDS) == 0
         assert [event["event"] for event in broker.logged()] == ["broker.stop.requested", "broker.stopped"]
         with pytest.raises(ConnectionRefusedError):
             Client(broker.bootstrap)
@@ -392,7 +397,7 @@ def test_parked_answers_leave_before_the_broker_does() -> None:
         broker.until_logged("group.rebalance.started")
         broker.process.terminate()
         assert client.receive().message.error_code == ErrorCode.NOT_COORDINATOR
-        assert broker.process.wait(SECONDS_MAX) == 0
+        assert broker.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_client_that_reads_nothing_delays_the_end_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,7 +417,7 @@ def test_a_second_signal_ends_the_broker_at_once() -> None:
         broker.process.terminate()
         broker.until_logged("broker.stop.requested")
         broker.process.send_signal(signal.SIGINT)
-        assert broker.process.wait(SECONDS_MAX) == 1
+        assert broker.process.wait(PATIENCE_SECONDS) == 1
         assert "broker.stopped" not in broker.stderr()
 
 
@@ -429,7 +434,7 @@ def test_a_signal_before_anything_has_begun_is_an_orderly_end_too(tmp_path: Path
     assert process.stdout is not None
     assert process.stdout.readline() == "loading\n"
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=SECONDS_MAX)
+    _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, stderr) == (0, "")
 
 
@@ -453,7 +458,7 @@ def test_broken_stdout_does_not_keep_the_broker_from_serving() -> None:
         os.close(writing)
         until(lambda: serves(port), "it serves")
         process.terminate()
-        assert process.wait(SECONDS_MAX) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_closed_stdout_and_stderr_do_not_keep_the_broker_from_serving() -> None:
@@ -467,7 +472,7 @@ def test_closed_stdout_and_stderr_do_not_keep_the_broker_from_serving() -> None:
     with serving_silently(port, preexec_fn=close) as process:
         until(lambda: serves(port), "it serves")
         process.terminate()
-        assert process.wait(SECONDS_MAX) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_broken_stderr_drops_log_lines_and_disturbs_nobody() -> None:
@@ -483,7 +488,7 @@ def test_broken_stderr_drops_log_lines_and_disturbs_nobody() -> None:
             assert nonsense.recv(1) == b""  # closed, after a log line that nobody could read
         assert serves(port)
         process.terminate()
-        assert process.wait(SECONDS_MAX) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def serving_silently(port: int, **options: Any) -> Killed:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.terminal import SECONDS_MAX
+from tests.support.patience import PATIENCE_SECONDS
 
 #: Runs the command line and says at the end which modules were there when it was ready.
 _SCRIPT = """
@@ -65,7 +65,7 @@ def loaded() -> Iterator[set[str]]:
         yield set(ast.literal_eval(process.stdout.readline()))
     finally:
         process.terminate()
-        process.communicate(timeout=SECONDS_MAX)
+        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def test_what_serving_needs_is_there(loaded: set[str]) -> None:

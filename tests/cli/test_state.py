@@ -14,8 +14,9 @@ import pytest
 from ottla.control.api.snapshots import SNAPSHOTS_KEPT_MAX
 from tests.cli.script import Script
 from tests.cli.stage import begin_transaction, commit, create, join, produce
-from tests.cli.terminal import PROGRAM, SECONDS_MAX, Serving, only_line, ottla, serving
+from tests.cli.terminal import PROGRAM, Serving, only_line, ottla, serving
 from tests.support.client import Client
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +302,7 @@ def test_people_see_and_follow_what_happens_at_a_terminal(script: Script[Serving
         event = json.loads(line)
         assert (event["kind"], event["details"]) == ("time.advanced", {"ms": 1})
         following.send_signal(signal.SIGINT)
-        assert following.wait(SECONDS_MAX) != 0
+        assert following.wait(PATIENCE_SECONDS) != 0
     ended = ottla("events", "--follow", "--kind", "nothing.*", *control)
     assert ended.returncode == 2
     assert "no kind of event is called 'nothing.*'" in only_line(ended.stderr)

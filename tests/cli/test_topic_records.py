@@ -16,6 +16,7 @@ from ottla.testing import Broker
 from tests.cli.stage import create
 from tests.cli.terminal import PROGRAM, only_line, ottla, serving
 from tests.support.client import Client
+from tests.support.patience import PATIENCE_SECONDS
 
 NOW_MS = 1_795_273_956_114
 
@@ -65,7 +66,7 @@ def test_tail_goes_on_with_what_comes(bootstrap: str) -> None:
     assert tailing.stdout is not None
     assert tailing.stdout.readline() == "older\n"
     run(bootstrap, "produce", "news", stdin="new\n")
-    assert tailing.communicate(timeout=60)[0] == "new\n"
+    assert tailing.communicate(timeout=PATIENCE_SECONDS)[0] == "new\n"
     assert tailing.returncode == 0
 
 

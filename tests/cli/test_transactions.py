@@ -164,7 +164,7 @@ def test_everything_is_told_and_ended(stage: Stage) -> None:
 @pytest.mark.skipif(missing_tools() is not None, reason=str(missing_tools()))
 def test_a_real_kafka_tells_the_same() -> None:
     """The command knows nothing of Ottla."""
-    with kafka(SETTINGS) as broker, Client(broker.bootstrap, client_id="ana", timeout_seconds=60) as client:
+    with kafka(SETTINGS) as broker, Client(broker.bootstrap, client_id="ana") as client:
         stage = Stage(broker.bootstrap, client)
         tells_everything(stage)
         ends_them(stage)

@@ -13,10 +13,11 @@ from typing import Final
 
 import pytest
 
-from tests.cli.terminal import SECONDS_MAX, serving
+from tests.cli.terminal import serving
 from tests.cli.test_transactions import SETTINGS, Stage
 from tests.support.client import Client
 from tests.support.kafka_process import TOOL_JARS, kafka, missing_tools
+from tests.support.patience import PATIENCE_SECONDS
 
 _COMMANDS: Final = (
     "list",
@@ -62,13 +63,13 @@ def missing() -> str | None:
 
 def told(bootstrap: str) -> str:
     """What the tool says of a broker that has all that `Stage` has."""
-    with Client(bootstrap, client_id="ana", timeout_seconds=60) as client:
+    with Client(bootstrap, client_id="ana") as client:
         stage = Stage(bootstrap, client)
         done = subprocess.run(
             ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
              "-cp", TOOL_JARS.class_path(), Path(__file__).with_name("TransactionsTool.java"),
              *(f"--bootstrap-server {bootstrap} {command}" for command in _COMMANDS)],
-            capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+            capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         assert stage.last_stable_offset(1) == stage.start_offset + 2

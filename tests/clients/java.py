@@ -20,7 +20,7 @@ from tests.support.patience import PATIENCE_SECONDS
 #: Kafka Streams, of the last release that has it in the registry.
 STREAMS_JARS: Final = Jars("kafka-streams", TOOLS_VERSION)
 
-_SECONDS_MAX: Final = 4 * PATIENCE_SECONDS
+_SECONDS_MAX: Final = 2 * PATIENCE_SECONDS
 _PROGRAMS: Final = Path(__file__).parent / "programs"
 #: What makes a JVM that lives for seconds start sooner.
 _BRIEF: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")

@@ -19,12 +19,12 @@ from tests.clients.conftest import SETTINGS, starter, unique_name
 from tests.clients.java import missing_java
 from tests.clients.libraries import CONFLUENT, KAFKA_PYTHON, Library, name_of
 from tests.support.kafka_process import BROKER_JARS
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.running_broker import RunningBroker
 
 pytestmark = pytest.mark.own_broker
 
 _PROGRAM: Final = Path(__file__).parent / "programs" / "AdminCalls.java"
-_SECONDS_MAX: Final = 90.0
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_java_admin_client_makes_them_all(broker: RunningBroker) -> None:
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
          "-cp", BROKER_JARS.class_path(), _PROGRAM, broker.bootstrap, topic],
-        capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
+        capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "on their way {}",

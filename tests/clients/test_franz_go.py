@@ -16,8 +16,8 @@ from tests.clients.conftest import SETTINGS, MakeTopic, unique_name
 from tests.clients.franz_go import build_franz_go
 from tests.support.backstage import Backstage
 from tests.support.ottla_process import ottla
+from tests.support.patience import PATIENCE_SECONDS
 
-_SECONDS_MAX: Final = 120.0
 PARTITIONS: Final = 3
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="franz-go needs `go`, which is not on the PATH")
@@ -32,7 +32,7 @@ def program() -> Path:
 
 def copies(program: Path, *arguments: str) -> None:
     """Run it, and look at what it says."""
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=_SECONDS_MAX)
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
     assert done.stdout.splitlines() == [
         "filled",
         "copied 400",

@@ -18,9 +18,9 @@ from tests.clients.java import missing_java
 from tests.support.backstage import Backstage
 from tests.support.kafka_process import class_path
 from tests.support.ottla_process import ottla
+from tests.support.patience import PATIENCE_SECONDS
 
 _PROGRAMS: Final = Path(__file__).parent / "programs"
-_SECONDS_MAX: Final = 90.0
 
 
 @pytest.mark.skipif(missing_java() is not None, reason=str(missing_java()))
@@ -37,7 +37,7 @@ def test_two_java_consumers_share(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
          "-cp", class_path(), _PROGRAMS / "TwoMembers.java", bootstrap, make_topic(partitions=6), group,
          f"org.apache.kafka.clients.consumer.{assignor}"],
-        capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
+        capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "ana has all",
@@ -56,7 +56,7 @@ def copies(bootstrap: str, *arguments: str, epoch: str) -> None:
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
          "-cp", class_path(), _PROGRAMS / "Copier.java", bootstrap, *arguments],
-        capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
+        capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "committed 40",

@@ -19,6 +19,7 @@ from tests.clients.java import STREAMS_JARS, compile_java, java_process, missing
 from tests.clients.libraries import CONFLUENT
 from tests.support.backstage import Backstage
 from tests.support.ottla_process import ottla
+from tests.support.soak import IS_SOAK
 
 WORDS: Final = 4_000
 DIFFERENT_WORDS: Final = 20
@@ -38,7 +39,8 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_java("WordCount", tmp_path_factory.mktemp("classes"), STREAMS_JARS)
 
 
-@pytest.mark.parametrize("store", ["memory", "rocksdb"])
+@pytest.mark.soak
+@pytest.mark.parametrize("store", ["memory", "rocksdb"] if IS_SOAK else ["memory"])
 def test_an_application_that_is_killed_counts_exactly_once(store: str, classes: Path, tmp_path: Path) -> None:
     """It is killed in mid-way, and started again; each word's counts are there from 1 on, once, and nothing else is.
 

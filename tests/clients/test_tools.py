@@ -16,9 +16,9 @@ from tests.clients.conftest import MakeTopic
 from tests.clients.java import missing_java
 from tests.support.backstage import Backstage
 from tests.support.kafka_process import BROKER_JARS
+from tests.support.patience import PATIENCE_SECONDS
 
 _PROGRAM: Final = Path(__file__).parent / "programs" / "ToolCalls.java"
-_SECONDS_MAX: Final = 90.0
 
 
 @pytest.mark.skipif(missing_java() is not None, reason=str(missing_java()))
@@ -31,7 +31,7 @@ def test_tools_find_what_they_ask_for_when_they_start(
     done = subprocess.run(
         ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
          "-cp", BROKER_JARS.class_path(), _PROGRAM, bootstrap, topic, group],
-        capture_output=True, text=True, check=False, timeout=_SECONDS_MAX,
+        capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "AKHQ",

@@ -85,7 +85,7 @@ def test_a_story_fails_if_the_broker_does_not_do_its_part(
     """What the story is about is refused, or only seems to be done. On a busy machine a client may not come so far."""
     with Broker() as ottla, ottla.fault(api, may_not_fire=True).answer(error):
         broker = CardBroker("broken", {PLAINTEXT: ottla.bootstrap_servers}, certificate)
-        cell = play(name, broker, tmp_path, patience_seconds=5.0)
+        cell = play(name, broker, tmp_path, patience_seconds=2.0)
     assert cell.outcome == FAILED
     assert cell.why
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import Final
@@ -15,6 +14,7 @@ from ottla.conformance.scene import run
 from ottla.conformance.script import Exempt, Script, all_scripts
 from tests.differential.brokers import warm_kafka, warm_ottla
 from tests.support.kafka_process import KafkaStartError, class_path, missing_tools
+from tests.support.soak import IS_SOAK
 
 
 def _case(script: Script, version: int, *marks: pytest.MarkDecorator) -> ParameterSet:
@@ -23,13 +23,8 @@ def _case(script: Script, version: int, *marks: pytest.MarkDecorator) -> Paramet
 
 PLAYS = [(script, version) for script in all_scripts() for version in script.versions]
 KAFKA_TRIES: Final = 3
-#: Kafka is a slow player: it is asked again in the newest version of each request, and in all in the long run of `make
-#: soak`.
-CASES_OF_KAFKA = [
-    _case(script, version)
-    for script, version in PLAYS
-    if version == max(script.versions) or os.environ.get("OTTLA_SOAK")
-]
+#: Kafka is a slow player: it is asked again in the newest version of each request, and in all by `make soak`.
+CASES_OF_KAFKA = [_case(script, version) for script, version in PLAYS if version == max(script.versions) or IS_SOAK]
 #: A difference on purpose that is gone makes its test fail: then the reason is to go as well.
 CASES_OF_OTTLA = [
     _case(script, version, *([pytest.mark.xfail(reason=script.differs, strict=True)] if script.differs else []))
@@ -63,6 +58,7 @@ def test_ottla_answers_as_kafka_did(ottla: str, script: Script, version: int) ->
     assert not difference, _said(script, version, difference)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("script", "version"), CASES_OF_KAFKA)
 def test_kafka_answers_as_recorded(kafka: str, script: Script, version: int) -> None:
     """The golden files are Kafka's: nobody has bent them towards Ottla.

@@ -21,13 +21,14 @@ import yaml
 from ottla.broker.network.endpoints import Endpoint, read_endpoints
 from ottla.cli import make_parser
 from ottla.settings.settings import Settings
-from tests.cli.terminal import SECONDS_MAX, until
+from tests.cli.terminal import until
 from tests.cli.test_environment import read
 from tests.support.pages import ROOT, commands_in, files_in, page, write_files
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
 
 #: With everything to be downloaded and compiled.
-DOWNLOADS_SECONDS_MAX: Final = 240
+DOWNLOADS_SECONDS_MAX: Final = 3 * PATIENCE_SECONDS
 
 #: Instead of Docker: the program of the page runs as it is, and its container is a process with the same command.
 WITHOUT_DOCKER: Final = """\
@@ -56,7 +57,7 @@ mock.patch.object(container.DockerContainer, "stop", stop).start()
 pytestmark = pytest.mark.own_broker
 
 
-def in_folder(folder: Path, *command: str, seconds_max: float = SECONDS_MAX) -> None:
+def in_folder(folder: Path, *command: str, seconds_max: float = PATIENCE_SECONDS) -> None:
     """Run it with the `ottla` of this installation on the PATH, as at a user's."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ended = subprocess.run(
@@ -94,6 +95,7 @@ def test_start_page_shows_a_test_that_passes(tmp_path: Path) -> None:
     in_folder(tmp_path, sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:asyncio", name)
 
 
+@pytest.mark.soak(alone=True)
 def test_jest_passes(tmp_path: Path) -> None:
     need("npm", "npx", "node")
     text = page("jest.md")
@@ -101,6 +103,7 @@ def test_jest_passes(tmp_path: Path) -> None:
     in_folder(tmp_path, "sh", "-ec", "\n".join(commands_in(text)), seconds_max=DOWNLOADS_SECONDS_MAX)
 
 
+@pytest.mark.soak(alone=True)
 def test_dotnet_passes(tmp_path: Path) -> None:
     need("dotnet")
     write_files(page("dotnet.md"), tmp_path)
@@ -122,6 +125,7 @@ def test_container_of_the_page_is_the_broker_that_its_python_program_wants(tmp_p
     in_folder(tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio")
 
 
+@pytest.mark.soak(alone=True)
 def test_containers_java_program_compiles(tmp_path: Path) -> None:
     """Against Testcontainers itself, with the pom.xml of the page on Java and the dependency of this one."""
     need("mvn", "javac")
@@ -133,10 +137,12 @@ def test_containers_java_program_compiles(tmp_path: Path) -> None:
     in_folder(tmp_path, "mvn", "-q", "-B", "test-compile", seconds_max=DOWNLOADS_SECONDS_MAX)
 
 
-def test_containers_javascript_is_javascript(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["jest.md", "testcontainers.md"])
+def test_javascript_of_a_page_is_javascript(name: str, tmp_path: Path) -> None:
     need("node")
-    write_files(page("testcontainers.md"), tmp_path)
-    in_folder(tmp_path, "node", "--check", "container.test.js")
+    for file in write_files(page(name), tmp_path):
+        if file.endswith(".js"):
+            in_folder(tmp_path, "node", "--check", file)
 
 
 @pytest.mark.parametrize(
@@ -226,4 +232,4 @@ def test_toxiproxy_passes(tmp_path: Path) -> None:
         in_folder(tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio")
     finally:
         server.terminate()
-        server.wait(SECONDS_MAX)
+        server.wait(PATIENCE_SECONDS)

@@ -14,8 +14,8 @@ import pytest
 from ottla.cli.reference import PAGES
 from tests.support.browser import Chromium
 from tests.support.pages import DOCS, ROOT, page
+from tests.support.patience import PATIENCE_SECONDS
 
-SECONDS_MAX: Final = 120
 WIDE: Final = 1280
 NARROW: Final = 390
 
@@ -30,7 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
-        timeout=SECONDS_MAX,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -55,7 +55,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("printed")
     environment = {name: value for name, value in os.environ.items() if name != "OTTLA_TIMEOUT_S"}
     command = [sys.executable, "-m", "ottla.cli.reference", str(folder)]
-    subprocess.run(command, env=environment, timeout=SECONDS_MAX, check=True)
+    subprocess.run(command, env=environment, timeout=PATIENCE_SECONDS, check=True)
     return folder
 
 

@@ -8,9 +8,9 @@ from itertools import count
 from ottla.events.kind import Kind
 from ottla.events.recorder import Recorder
 from ottla.events.stream import Stream
+from tests.support.patience import PATIENCE_SECONDS
 
 #: More than any of it takes.
-PATIENCE_SECONDS = 20.0
 
 
 def test_the_last_events_of_the_kinds_are_kept() -> None:

@@ -20,6 +20,7 @@ from ottla.protocol.records import BatchHeader, batch_spans, read_header
 from ottla.testing import Broker
 from tests.support.client import Client
 from tests.support.kafka_process import kafka, missing_tools
+from tests.support.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.skipif(missing_tools() is not None, reason=str(missing_tools()))
 
@@ -27,7 +28,6 @@ SETTINGS: Final = {"log.cleaner.backoff.ms": "100"}
 #: Each batch is dated ten seconds after the one before, and so begins a segment.
 CONFIGS: Final = {"cleanup.policy": "compact", "segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01"}
 STEP_MS: Final = 10_000
-PATIENCE_SECONDS: Final = 30.0
 
 
 def records(text: str, timestamp_ms: int) -> list[Record]:
@@ -109,7 +109,7 @@ def test_kafkas_cleaner_leaves_the_same() -> None:
         Broker(settings=SETTINGS) as broker,
         kafka(SETTINGS) as theirs,
         Client(broker.bootstrap_servers) as our_client,
-        Client(theirs.bootstrap, timeout_seconds=60) as their_client,
+        Client(theirs.bootstrap) as their_client,
     ):
         for client in (our_client, their_client):
             write(client, begin_ms)

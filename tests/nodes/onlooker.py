@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -21,8 +21,7 @@ from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import Message
 from ottla.testing import Broker
 from tests.support.client import Client
-
-PATIENCE_SECONDS: Final = 30.0
+from tests.support.patience import PATIENCE_SECONDS
 
 
 class Onlooker:

@@ -21,6 +21,7 @@ from tests.nodes.onlooker import Onlooker
 from tests.support.batches import batch
 from tests.support.client import Client
 from tests.support.inside import server_of
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.running_broker import RunningBroker, every_loop
 from tests.support.wire import ConnectionClosedError
 
@@ -39,7 +40,7 @@ def onlooker(broker: Broker) -> Onlooker:
 
 def connect(address: str) -> socket.socket:
     host, _, port = address.rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=10)
+    return socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
 
 
 def waiting_fetch(topic: str) -> FetchRequest:

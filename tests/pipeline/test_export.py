@@ -13,12 +13,14 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE
 from tests.pipeline.conftest import SPARK_SETTINGS, Pipeline
 from tests.pipeline.topics import LATE_MS, ODD_RECORDS, Sent, make_topic, plain_records, send
 from tests.support.ottla_process import ottla
+from tests.support.soak import IS_SOAK
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -125,12 +127,13 @@ def test_it_follows_until_ctrl_c(spark: SparkSession, bootstrap: str, pipeline: 
     assert len(rows_of(spark, out)) == 20
 
 
+@pytest.mark.soak
 def test_killed_in_mid_batch_nothing_is_lost_or_doubled(
     spark: SparkSession, bootstrap: str, pipeline: Pipeline, tmp_path: Path
 ) -> None:
     """Killed while the second batch was written (in `make soak` ten times, each a batch further on), the next run ends
     it: every record once, for Spark and for readers that only look at the folder."""
-    kills = range(10) if os.environ.get("OTTLA_SOAK") else range(1, 2)
+    kills = range(10) if IS_SOAK else range(1, 2)
     make_topic(bootstrap, "killed", 4)
     records = plain_records(100_000, 4)
     send(bootstrap, "killed", records)

@@ -8,6 +8,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
+from ottla.conformance.wire import Connection, ConnectionClosedError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -17,7 +18,6 @@ from ottla.purgatory import Purgatory
 from tests.cli.terminal import Serving
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
-from tests.support.wire import Connection, ConnectionClosedError
 
 SESSION_MS: Final = 60_000
 

@@ -104,7 +104,7 @@ def test_bombs_cost_bounded_memory_which_returns(explosive: Callable[[Compressio
     dense = {codec: explosive(codec) for codec in (CompressionType.GZIP, CompressionType.ZSTD)}
     if explosive is of_zeros:
         dense |= {codec: explosive(codec) for codec in (CompressionType.SNAPPY, CompressionType.LZ4)}
-    with serving() as broker, Client(broker.bootstrap, timeout_seconds=60) as ana, Client(broker.bootstrap) as bo:
+    with serving() as broker, Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
         create_topic(ana, "orders")
         assert produce(ana, batch()) == ErrorCode.NONE
         before_mib = memory_mib(broker.process.pid)

@@ -24,13 +24,14 @@ from ottla.purgatory import VirtualClock
 from tests.pressure.random_requests import LONGEST_WAIT_MS, RandomRequests, damaged
 from tests.pressure.stage import create_topic, is_served, join
 from tests.support.client import Client
-from tests.support.running_broker import PATIENCE_SECONDS, RunningBroker
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.running_broker import RunningBroker
+from tests.support.soak import IS_SOAK
 from tests.support.wire import ConnectionClosedError
 
 #: Kept because they once found something, or to have some; another one is drawn for each run.
 SEEDS: Final = (
-    1,
-    2,
+    *(range(1, 30) if IS_SOAK else ()),
     1_674_266_506,
     pytest.param(int(os.environ.get("OTTLA_FUZZ_SEED", SystemRandom().randrange(2**32))), id="drawn"),
 )
@@ -109,6 +110,7 @@ def _is_without_acks(kind: Api, version: int, body: bytes) -> bool:
         return False
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", SEEDS)
 def test_any_body_is_answered_or_closes_its_connection(seed: int) -> None:
     """Readable nonsense and damaged frames; `OTTLA_FUZZ_SEED=<seed>` runs a failure again."""

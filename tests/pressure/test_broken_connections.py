@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from ottla.conformance.wire import Connection
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import encode_request_header
 from ottla.protocol.messages.fetch import FetchRequest
@@ -19,7 +20,6 @@ from ottla.purgatory import VirtualClock
 from tests.pressure.stage import SESSION_MS, create_topic, hear_the_end, is_served, join_request, leftovers
 from tests.support.client import API, Client
 from tests.support.running_broker import Loop, RunningBroker, every_loop
-from tests.support.wire import Connection
 
 #: What ends a connection: in order, by a crash, or for one direction only.
 LEAVE = {"closed": Connection.close, "reset": Connection.reset, "half-closed": Connection.end}

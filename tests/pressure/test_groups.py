@@ -31,6 +31,7 @@ from tests.pressure.stage import (
     memory_mib_max,
 )
 from tests.support.client import Client
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.running_broker import RunningBroker
 from tests.support.wire import ConnectionClosedError
 
@@ -130,7 +131,7 @@ def test_metadata_of_a_hundred_megabytes() -> None:
     with serving("--set", "group.initial.rebalance.delay.ms=0") as broker, Client(broker.bootstrap) as bo:
         join(bo, "other")
         before_mib = memory_mib(broker.process.pid)
-        with Client(broker.bootstrap, timeout_seconds=60) as ana:
+        with Client(broker.bootstrap) as ana:
             joined = ana.ask(join_request("g", metadata=bytes(100_000_000)), 3)
             assert joined.error_code == ErrorCode.NONE
             member_id = joined.member_id
@@ -185,4 +186,4 @@ def test_orderly_end_with_many_waiting() -> None:
             assert answer.error_code == (ErrorCode.NOT_COORDINATOR if index % 2 else ErrorCode.NONE)
             hear_the_end(client.connection)
             client.close()
-        assert broker.process.wait(10) == 0
+        assert broker.process.wait(PATIENCE_SECONDS) == 0

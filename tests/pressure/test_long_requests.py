@@ -237,7 +237,7 @@ def test_batches_of_one_request_share_what_may_be_unpacked() -> None:
     """A million records in all, be they in one batch or in many; what is within is taken."""
     packed = compress(CompressionType.ZSTD, b"".join(record(None, None, offset_delta=n) for n in range(400_000)))
     records = batch(payload=packed, attributes=4, count=400_000, last_offset_delta=399_999)
-    with RunningBroker() as broker, Client(broker.bootstrap, timeout_seconds=60) as ana:
+    with RunningBroker() as broker, Client(broker.bootstrap) as ana:
         create_topic(ana, "orders", partitions=4)
         partitions = [ProduceRequest.PartitionProduceData(index, records) for index in range(4)]
         topic = ProduceRequest.TopicProduceData("orders", partition_data=partitions)

@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 
 from tests.protocol.recording_server import GROUP, TOPIC, RecordingServer, recording_server
+from tests.support.patience import PATIENCE_SECONDS
 
 #: What any group consumer and producer asks for.
 EVERYDAY: Final = (
@@ -55,7 +56,7 @@ def test_kafka_python(server: RecordingServer) -> None:
 
     common = {"bootstrap_servers": server.bootstrap, "client_id": "kp"}
     producer = KafkaProducer(**common)
-    producer.send(TOPIC, key=b"k", value=b"v", headers=[("h", b"x")]).get(timeout=20)
+    producer.send(TOPIC, key=b"k", value=b"v", headers=[("h", b"x")]).get(timeout=PATIENCE_SECONDS)
     producer.close()
 
     consumer = KafkaConsumer(TOPIC, group_id=GROUP, heartbeat_interval_ms=20, auto_offset_reset="earliest", **common)
@@ -67,7 +68,7 @@ def test_kafka_python(server: RecordingServer) -> None:
     transactional = KafkaProducer(transactional_id="t", **common)
     transactional.init_transactions()
     transactional.begin_transaction()
-    transactional.send(TOPIC, value=b"v").get(timeout=20)
+    transactional.send(TOPIC, value=b"v").get(timeout=PATIENCE_SECONDS)
     transactional.send_offsets_to_transaction({TopicPartition(TOPIC, 0): OffsetAndMetadata(1, "", -1)}, GROUP)
     transactional.commit_transaction()
     transactional.close()
@@ -143,5 +144,5 @@ def test_librdkafka(server: RecordingServer) -> None:
     consumer.close()
 
     admin = AdminClient(common)
-    admin.create_topics([NewTopic("fresh", num_partitions=2)])["fresh"].result(20)
+    admin.create_topics([NewTopic("fresh", num_partitions=2)])["fresh"].result(PATIENCE_SECONDS)
     assert_all_frames_decode(server, "rd", *EVERYDAY, *TRANSACTIONAL, "CreateTopics")

@@ -14,14 +14,13 @@ from ottla.purgatory import Alarm, SystemClock, Timer, TimerEntry
 from ottla.purgatory.sleeper import Sleeper
 from ottla.purgatory.timer import FIRED_MAX
 from tests.purgatory.scene import Entry
+from tests.support.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     Story = Coroutine[Any, Any, None]
     Run = Callable[[Story], None]
-
-PATIENCE_S = 30
 
 
 class NotedHandle:
@@ -234,7 +233,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
     def run(story: Story) -> None:
         async def bounded() -> None:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await story
 
         with asyncio.Runner(loop_factory=request.param) as runner:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ottla.purgatory import NEVER_MS, Alarm, Periodic, SystemClock, Timer, TimerEntry, VirtualClock
 from ottla.purgatory import timer as timer_module
 from ottla.purgatory.timer import FIRED_MAX
+from tests.support.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -246,7 +247,7 @@ class TestOnALoop:
         rung = asyncio.Event()
         workshop.timer.add(Alarm(rung.set), 0)
         assert not rung.is_set(), "never from within the call that arms it"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await rung.wait()
         assert (workshop.timer.now_ms(), workshop.timer.wake_ups) == (0, 1)
 

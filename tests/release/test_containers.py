@@ -14,8 +14,8 @@ import yaml
 
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.settings.settings import Settings
-from tests.cli.terminal import SECONDS_MAX
 from tests.cli.test_environment import parsed, read
+from tests.support.patience import PATIENCE_SECONDS
 
 ROOT: Final = Path(__file__).parents[2]
 DOCKERFILE: Final = (ROOT / "Dockerfile").read_text()
@@ -99,7 +99,7 @@ def test_the_root_of_the_image_is_a_python_that_stands_alone(tmp_path: Path) -> 
     (site / "small" / "tests").mkdir(parents=True)
     (site / "small" / "__init__.py").write_text("WORD = 'here'\n")
     (site / "small" / "tests" / "__init__.py").touch()
-    subprocess.run([ROOT / "container" / "root.sh", sys.executable, site, root], check=True, timeout=SECONDS_MAX)
+    subprocess.run([ROOT / "container" / "root.sh", sys.executable, site, root], check=True, timeout=PATIENCE_SECONDS)
     python = root / "usr" / "local" / "bin" / "python3"
     imports = "import asyncio, ctypes, hashlib, small, ssl, sys, unittest, zlib"
     script = f"{imports}; print(sys.prefix, small.WORD, small.__cached__, 'pip' in sys.modules)"
@@ -109,7 +109,7 @@ def test_the_root_of_the_image_is_a_python_that_stands_alone(tmp_path: Path) -> 
         capture_output=True,
         text=True,
         check=True,
-        timeout=SECONDS_MAX,
+        timeout=PATIENCE_SECONDS,
     ).stdout.split()
     assert said[:2] == [str(root / "usr" / "local"), "here"]
     assert Path(said[2]).is_file()

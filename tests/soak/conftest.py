@@ -8,6 +8,8 @@ from random import Random, randrange
 
 import pytest
 
+from tests.support.soak import IS_SOAK, rounds
+
 _SEED_OF_SHORT_FORM = 1
 
 
@@ -21,14 +23,13 @@ class Drill:
 
     def rounds(self, *, short: int, long: int) -> int:
         """How many rounds, and said where a failing test shows it, with the seed."""
-        rounds = int(os.environ.get("OTTLA_ROUNDS") or (long if self.is_long else short))
-        print(f"again: make soak SEED={self.seed} ROUNDS={rounds}")
-        return rounds
+        count = rounds(short=short, long=long)
+        print(f"again: make soak SEED={self.seed} ROUNDS={count}")
+        return count
 
 
 @pytest.fixture
 def drill() -> Drill:
-    is_long = bool(os.environ.get("OTTLA_SOAK"))
     given = os.environ.get("OTTLA_SEED")
-    seed = int(given) if given else randrange(1 << 32) if is_long else _SEED_OF_SHORT_FORM
-    return Drill(is_long, seed, Random(seed))
+    seed = int(given) if given else randrange(1 << 32) if IS_SOAK else _SEED_OF_SHORT_FORM
+    return Drill(IS_SOAK, seed, Random(seed))

@@ -11,6 +11,8 @@ from dataclasses import astuple, dataclass
 from random import Random
 from typing import Any, Final
 
+import pytest
+
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest
@@ -49,6 +51,8 @@ GROUP_LOG: Final = {
 OBJECTS_SPARE: Final = 400
 #: What the group log holds after its last compaction depends on where its segments ended.
 LOG_BYTES_SPARE: Final = 40_000
+
+pytestmark = pytest.mark.soak
 
 
 @dataclass

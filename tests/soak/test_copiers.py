@@ -10,6 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.clients.client_process import ClientProcess, Message
 from tests.clients.conftest import starter
 from tests.clients.franz_go import build_franz_go
@@ -34,6 +36,8 @@ _PAUSE_SECONDS_MAX_SHORT: Final = 1.0
 #: The broker is killed in one round of so many.
 _BROKER_DIES: Final = 5
 _END: Final = b"end"
+
+pytestmark = pytest.mark.soak
 
 
 def test_copiers_that_are_killed_lose_and_double_nothing(drill: Drill, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+import pytest
+
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from tests.clients.conftest import starter
 from tests.clients.libraries import CONFLUENT
@@ -35,6 +37,8 @@ ACCOUNTS: Final = {
     "min.cleanable.dirty.ratio": "0.01",
 }
 PARTITIONS: Final = 3
+
+pytestmark = pytest.mark.soak
 
 
 def test_everything_at_once(drill: Drill, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+import pytest
+
 from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from tests.clients.conftest import starter
 from tests.clients.libraries import CONFLUENT
@@ -35,6 +37,8 @@ COMPACTED: Final = {
 }
 #: The logs of the groups and of the transactions roll and are compacted all along as well.
 STATE_LOG: Final = {"internal.segment.bytes": "5000", "min.cleanable.dirty.ratio": "0.01"}
+
+pytestmark = pytest.mark.soak
 
 
 def test_killed_again_and_again(drill: Drill, tmp_path: Path) -> None:

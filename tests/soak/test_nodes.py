@@ -6,6 +6,8 @@ when that one goes, with Kafka as well: aiokafka never looks at its bootstrap se
 
 from __future__ import annotations
 
+import pytest
+
 from ottla.testing import Broker
 from tests.clients.conftest import starter
 from tests.clients.libraries import name_of, who_can
@@ -18,6 +20,8 @@ from tests.support.inside import server_of
 NODES = (1, 2, 3)
 #: How likely it is that a node dies, rather than leaves, and that one which is down comes back in the next round.
 HARD, BACK = 0.7, 0.7
+
+pytestmark = pytest.mark.soak
 
 
 def test_nodes_come_and_go(drill: Drill) -> None:

@@ -24,6 +24,8 @@ BATCH: Final = batch([(None, bytes(16 * KIB))])
 #: Few, beside the sixteen segments that a broker keeps open however few there are.
 DESCRIPTORS: Final = "--nofile=64:64"
 
+pytestmark = pytest.mark.soak
+
 
 def fill_up(backstage: Backstage, topic: str) -> int:
     """Append until the disk is full; returns how many batches were acknowledged."""

@@ -1,4 +1,4 @@
-"""The stories, told over TCP. Other folders borrow the actors, so these are registered before anyone imports them."""
+"""The stories over TCP: G, J and C in `told_by_users`, W6, F and P here. Other folders borrow the actors."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
     ana.joins()                                   # sent; nobody waits
     ana.joined(generation_id=1, leader=ana)       # the answer to it, and what it must say
-    bo.joins()
-    bo.loses_its_connection()                     # and with it the answer
-    assert cy.is_parked                           # cy's request is with the broker, and has no answer yet
+    assert bo.is_parked                           # bo's request is with the broker, and has no answer yet
 
 The words are those of the same stories told to the core, in `tests/coordinator/actors.py`.
 """
@@ -17,16 +15,14 @@ from typing import Any, Self
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
-from ottla.protocol.messages.leave_group import LeaveGroupRequest
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
 from ottla.protocol.primitives import Message
-from tests.clients.conftest import unique_name
 from tests.support.backstage import Backstage
 from tests.support.client import Client
 
-#: Versions with everything in them: instance ids, the two-step join, protocol names.
-JOIN, SYNC, BEAT, LEAVE, COMMIT = 9, 5, 4, 5, 9
+#: Versions with everything in them: the two-step join, protocol names.
+JOIN, SYNC, BEAT, COMMIT = 9, 5, 4, 9
 
 
 class Actor:
@@ -38,9 +34,6 @@ class Actor:
         group: str,
         name: str,
         *protocols: str,
-        instance: str | None = None,
-        session_timeout_ms: int = 30_000,
-        rebalance_timeout_ms: int = 60_000,
     ) -> None:
         """`protocols`: the names of those it supports, the favourite first; its metadata is its own name.
 
@@ -50,40 +43,32 @@ class Actor:
         assert len(name) < 6
         self.name = name
         self.group = group
-        self.instance = instance
         self.member_id = ""
         self.generation_id = -1
         self.protocols = protocols or ("range",)
         #: The protocol of the generation it is in.
         self.protocol: str | None = None
-        self.session_timeout_ms = session_timeout_ms
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self._bootstrap = bootstrap
         self._client = Client(bootstrap, client_id=name)
 
     # ── what it does ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def joins(self, version: int = JOIN, **changes: Any) -> Self:
+    def joins(self, **changes: Any) -> Self:
         said: dict[str, Any] = {
             "group_id": self.group,
-            "session_timeout_ms": self.session_timeout_ms,
-            "rebalance_timeout_ms": self.rebalance_timeout_ms,
+            "session_timeout_ms": 30_000,
+            "rebalance_timeout_ms": 60_000,
             "member_id": self.member_id,
-            "group_instance_id": self.instance,
             "protocol_type": "consumer",
             "protocols": [
                 JoinGroupRequest.JoinGroupRequestProtocol(protocol, self.name.encode()) for protocol in self.protocols
             ],
         }
-        return self.says(JoinGroupRequest(**said | changes), version)
+        return self.says(JoinGroupRequest(**said | changes), JOIN)
 
     def enters(self) -> Self:
-        """Joins for the first time: a dynamic member is given its id on the way."""
-        self.joins()
-        if self.instance is None:
-            self.is_given_id()
-            self.joins()
-        return self
+        """Joins for the first time, and is given its id on the way."""
+        self.joins().is_given_id()
+        return self.joins()
 
     def syncs(self, assignments: Mapping[Actor, bytes] | None = None) -> Self:
         """`assignments`: what the leader has decided."""
@@ -96,12 +81,8 @@ class Actor:
         )
         return self.says(request, SYNC)
 
-    def beats(self, **changes: Any) -> Self:
-        return self.says(HeartbeatRequest(**self._identity() | changes), BEAT)
-
-    def leaves(self) -> Self:
-        member = LeaveGroupRequest.MemberIdentity(self.member_id, self.instance)
-        return self.says(LeaveGroupRequest(self.group, members=[member]), LEAVE)
+    def beats(self) -> Self:
+        return self.says(HeartbeatRequest(**self._identity()), BEAT)
 
     def commits(self, topic: str, offset: int) -> Self:
         partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
@@ -114,11 +95,6 @@ class Actor:
         """Sends a request; what it hears next is the answer."""
         self._client.send(request, version)
         return self
-
-    def loses_its_connection(self) -> None:
-        """Its connection breaks, and with it goes every answer that it has not heard; it comes back with another."""
-        self._client.close()
-        self._client = Client(self._bootstrap, client_id=self.name)
 
     # ── what it hears ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -164,15 +140,14 @@ class Actor:
             "group_id": self.group,
             "generation_id": self.generation_id,
             "member_id": self.member_id,
-            "group_instance_id": self.instance,
         }
 
 
 def _error_of(answer: Any) -> ErrorCode:
     """The error of an answer, wherever its kind has it."""
-    for inner in (*getattr(answer, "topics", ()), *getattr(answer, "members", ())):
-        return _error_of(inner.partitions[0] if hasattr(inner, "partitions") else inner)
-    return next(error for error in ErrorCode if error == answer.error_code)
+    for topic in getattr(answer, "topics", ()):
+        return _error_of(topic.partitions[0])
+    return ErrorCode(answer.error_code)
 
 
 class Stage:
@@ -190,40 +165,26 @@ class Stage:
         self._actors.append(actor)
         return actor
 
-    def make_topic(self, partitions: int = 1, stem: str = "topic") -> str:
-        """A new topic; returns its name, which no other has."""
-        topic = unique_name(stem)
-        self.backstage.create_topic(topic, partitions=partitions)
-        return topic
-
     def shows(self, state: str, members: int | None = None) -> Any:
         """Wait until the group is in this state with so many members; who parks is known to be there then."""
         return self.backstage.wait_for_group(self.group, state, members)
 
-    def joining(self, *actors: Actor) -> int:
-        """All of them are in one generation, and nobody has synced. The first one leads. Returns the generation."""
+    def stable(self, *actors: Actor) -> None:
+        """All of them are in a group that is Stable, each with its name as its assignment. The first one leads."""
         first, *others = actors
-        first.enters()
-        first.joined(generation_id=1, leader=first, protocol=first.protocols[0])
-        if not others:
-            return 1
+        first.enters().joined(generation_id=1, leader=first, protocol=first.protocols[0])
         for number, other in enumerate(others, start=2):
             other.enters()
             self.shows("PreparingRebalance", members=number)
-        first.joins()
-        for actor in actors:
-            actor.joined(generation_id=2, leader=first, protocol=first.protocols[0])
-        return 2
-
-    def stable(self, *actors: Actor) -> int:
-        """All of them are in a group that is Stable, each with its name as its assignment. The first one leads."""
-        generation_id = self.joining(*actors)
-        for actor in actors[1:]:
-            actor.syncs()
-        actors[0].syncs({actor: actor.name.encode() for actor in actors})
+        if others:
+            first.joins()
+            for actor in actors:
+                actor.joined(generation_id=2, leader=first, protocol=first.protocols[0])
+        for other in others:
+            other.syncs()
+        first.syncs({actor: actor.name.encode() for actor in actors})
         for actor in actors:
             actor.synced(actor.name.encode())
-        return generation_id
 
     def close(self) -> None:
         self.backstage.close()

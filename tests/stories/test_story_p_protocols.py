@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ottla.protocol.errors import ErrorCode
-from tests.clients.conftest import Start
+from tests.clients.conftest import MakeTopic, Start
 from tests.clients.libraries import KAFKA_PYTHON
 from tests.clients.sharing import LONG_MS, each_reads_its_own, share
 from tests.stories.actors import Actor, Stage
 
-EMPTY, PREPARING, STABLE = "Empty", "PreparingRebalance", "Stable"
+PREPARING, STABLE = "PreparingRebalance", "Stable"
 
 
 @pytest.mark.parametrize(
@@ -38,26 +38,15 @@ def test_story_p1_votes_decide(stage: Stage, lists: list[list[str]], chosen: str
         actor.joined(generation_id=2, leader=first, protocol=chosen)
 
 
-def test_story_p2_a_third_with_other_protocols_is_refused(stage: Stage) -> None:
+def test_story_p2_a_third_with_other_protocols_is_refused(group: str, make_topic: MakeTopic, start: Start) -> None:
     """Two do sticky; one that does only cooperative-sticky is refused, and the two keep working."""
-    ana, bo = stage.actor("ana", "sticky"), stage.actor("bo", "sticky")
-    cy = stage.actor("cy", "cooperative-sticky")
-    stage.stable(ana, bo)
-    cy.joins().is_answered(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    stage.shows(STABLE, members=2)
-    for actor in (ana, bo):
-        actor.beats().is_answered()
-
-
-def test_story_p2_with_real_clients(stage: Stage, start: Start) -> None:
-    """The same, told by kafka-python, which has both assignors."""
-    topic = stage.make_topic(partitions=4)
+    topic = make_topic(partitions=4)
     ana, bo, cy = (start(KAFKA_PYTHON, name) for name in ("ana", "bo", "cy"))
     for member in (ana, bo):
-        member.subscribe(group=stage.group, topics=[topic], assignors=["sticky"], session_timeout_ms=LONG_MS)
+        member.subscribe(group=group, topics=[topic], assignors=["sticky"], session_timeout_ms=LONG_MS)
     share(topic, 4, [ana, bo])
     told = len(ana.rebalances), len(bo.rebalances)
-    cy.subscribe(group=stage.group, topics=[topic], assignors=["cooperative-sticky"], session_timeout_ms=LONG_MS)
+    cy.subscribe(group=group, topics=[topic], assignors=["cooperative-sticky"], session_timeout_ms=LONG_MS)
     cy.until(lambda: bool(cy.failures), "cy is refused")
     assert cy.failures[0].code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     each_reads_its_own(topic, 4, ana, [ana, bo])

@@ -23,6 +23,7 @@ from typing import Final
 
 from ottla.protocol.generate.modules import KAFKA_VERSION
 from tests.support.fetching import fetching
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
 from tests.support.wire import Connection, ConnectionClosedError, SilenceError
 
@@ -43,8 +44,6 @@ SINGLE_NODE: Final = {
 #: 16 bytes in base64, as Kafka wants; a random one may begin with a dash, which the tool takes for an option.
 CLUSTER_ID: Final = base64.urlsafe_b64encode(b"ottla-test-kafka").decode().rstrip("=")
 
-_START_SECONDS_MAX: Final = 60.0
-_STOP_SECONDS_MAX: Final = 20.0
 _METADATA_BROKERS_ONLY: Final = b"\0\0\0\0"  # v1 body: an empty list of topics
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"
 _POM: Final = """<project>
@@ -193,7 +192,7 @@ def running(properties: Path, bootstrap: str, *, jars: Jars = BROKER_JARS) -> It
     finally:
         process.terminate()
         try:
-            process.wait(_STOP_SECONDS_MAX)
+            process.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -201,7 +200,7 @@ def running(properties: Path, bootstrap: str, *, jars: Jars = BROKER_JARS) -> It
 
 def wait_until_serving(broker: KafkaProcess) -> None:
     """Return once Metadata names the broker; raises `KafkaStartError` with the log's end if it never does."""
-    deadline = time.monotonic() + _START_SECONDS_MAX
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not _serves(broker.bootstrap):
         if time.monotonic() > deadline or broker.process.poll() is not None:
             raise KafkaStartError(f"Kafka did not come up:\n{_tail(broker.log_path.read_text())}")

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-_STOP_SECONDS_MAX: Final = 10.0
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def ottla(
     finally:
         process.terminate()
         try:
-            process.wait(_STOP_SECONDS_MAX)
+            process.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -33,6 +33,7 @@ from ottla.log.storage.file_operations import FileOperations
 from ottla.purgatory import Clock, SystemClock
 from ottla.settings.settings import Settings
 from tests.broker.scene import Log
+from tests.support.patience import PATIENCE_SECONDS
 
 T = TypeVar("T")
 
@@ -48,9 +49,6 @@ class KeptLog(Log):
 
 #: "best": the one that Ottla takes by itself, which is uvloop's if there is one.
 Loop: TypeAlias = Literal["best", "asyncio", "asyncio debug"]
-
-#: How long anything may take before it must be wrong.
-PATIENCE_SECONDS: Final = 20.0
 
 _TEST_SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
 _FACTORIES: Final[Mapping[Loop, Callable[[], asyncio.AbstractEventLoop]]] = {

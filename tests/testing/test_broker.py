@@ -11,7 +11,7 @@ import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.request import urlopen
 
 import pytest
@@ -19,23 +19,29 @@ import pytest
 from ottla.cluster.address import MachineRefused
 from ottla.control.changes.snapshot import SnapshotRefused
 from ottla.testing import Broker
+from tests.support.patience import PATIENCE_SECONDS
+
+BrokerThreads: TypeAlias = Callable[[], list[threading.Thread]]
 
 
 def accepts(bootstrap: str) -> bool:
     """Does anybody accept connections there?"""
     host, _, port = bootstrap.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=5).close()
+        socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS).close()
     except ConnectionRefusedError:
         return False
     return True
 
 
-def broker_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name == "ottla"]
+@pytest.fixture
+def broker_threads() -> BrokerThreads:
+    """The threads of brokers that have begun since the test did: tests before it may share one."""
+    before = set(threading.enumerate())
+    return lambda: [thread for thread in threading.enumerate() if thread.name == "ottla" and thread not in before]
 
 
-def test_block_is_as_long_as_the_broker() -> None:
+def test_block_is_as_long_as_the_broker(broker_threads: BrokerThreads) -> None:
     """It accepts within, and not after; nothing of it is left."""
     with Broker() as kafka:
         assert accepts(kafka.bootstrap_servers)
@@ -43,14 +49,14 @@ def test_block_is_as_long_as_the_broker() -> None:
     assert broker_threads() == []
 
 
-async def test_asynchronous_block_is_as_long_as_the_broker() -> None:
+async def test_asynchronous_block_is_as_long_as_the_broker(broker_threads: BrokerThreads) -> None:
     """The loop of the test goes on while it starts and stops."""
     async with Broker(nodes=2) as kafka:
         assert [accepts(address) for address in kafka.bootstrap_servers.split(",")] == [True, True]
     assert broker_threads() == []
 
 
-async def test_block_that_is_cancelled_before_it_is_entered_leaves_no_broker() -> None:
+async def test_block_that_is_cancelled_before_it_is_entered_leaves_no_broker(broker_threads: BrokerThreads) -> None:
     """As by a timeout of the test: `__aexit__` is never called then."""
     entering = asyncio.ensure_future(Broker().__aenter__())
     await asyncio.sleep(0)  # it has begun, in a thread of its own
@@ -60,15 +66,24 @@ async def test_block_that_is_cancelled_before_it_is_entered_leaves_no_broker() -
     assert broker_threads() == []
 
 
-def test_broker_that_is_too_late_stops_when_it_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_is_too_late_stops_when_it_is_up(
+    broker_threads: BrokerThreads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody enters its block, so nobody leaves it."""
-    before = set(threading.enumerate())
+    is_given_up = threading.Event()
+
+    def loop_that_comes_late() -> asyncio.AbstractEventLoop:
+        is_given_up.wait(PATIENCE_SECONDS)
+        return asyncio.new_event_loop()
+
     monkeypatch.setattr("ottla.testing.broker._PATIENCE_S", 0.0)
+    monkeypatch.setattr("ottla.broker.lifecycle.event_loop.new_event_loop", loop_that_comes_late)
     with pytest.raises(TimeoutError):
         Broker().start()
-    for thread in set(threading.enumerate()) - before:
-        thread.join(20)
-        assert not thread.is_alive()
+    (thread,) = broker_threads()
+    is_given_up.set()
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive()
 
 
 def test_broker_that_cannot_have_what_it_is_to_begin_with_is_stopped(tmp_path: Path) -> None:
@@ -99,7 +114,7 @@ def test_listeners_may_come_from_the_settings() -> None:
         assert kafka.bootstrap_servers.startswith("localhost:")
 
 
-def test_what_keeps_it_from_starting_is_raised(tmp_path: Path) -> None:
+def test_what_keeps_it_from_starting_is_raised(broker_threads: BrokerThreads, tmp_path: Path) -> None:
     """In the thread of the test, and no thread is left."""
     (tmp_path / "file").touch()
     with pytest.raises(MachineRefused, match=r"cannot use .*file"), Broker(data_dir=tmp_path / "file"):
@@ -160,7 +175,7 @@ def test_journal_and_control_api_are_there_for_who_wants_them(tmp_path: Path) ->
     """As those of `ottla serve`; without them there is no file and no second port."""
     with Broker(journal=tmp_path / "journal.jsonl", control="127.0.0.1:0") as kafka:
         assert kafka.control_url is not None
-        with urlopen(f"{kafka.control_url}/health", timeout=10) as answer:
+        with urlopen(f"{kafka.control_url}/health", timeout=PATIENCE_SECONDS) as answer:
             assert answer.status == 200
     assert (tmp_path / "journal.jsonl").exists()
     with Broker() as kafka:

@@ -12,9 +12,9 @@ from typing import Final
 from ottla.control.faults.specification import AIM_WORDS, TIMES_WORDS
 from ottla.control.faults.verbs import VERBS
 from tests.cli.terminal import ottla, serving
+from tests.support.patience import PATIENCE_SECONDS
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "faults.md").read_text()
-SECONDS_MAX: Final = 120
 #: kafka-python loads its schemas in a way that Python warns of.
 _INI: Final = """\
 [pytest]
@@ -39,7 +39,7 @@ def test_every_program_passes(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=SECONDS_MAX,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -13,10 +13,10 @@ import pytest
 from ottla.control.state.sentences import sentence
 from ottla.events.kind import KINDS
 from ottla.events.stream import Event
+from tests.support.patience import PATIENCE_SECONDS
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "testing.md").read_text()
-SECONDS_MAX: Final = 120
 #: What kafka-python itself does in an old way.
 KAFKA_PYTHONS: Final = "ignore::DeprecationWarning"
 
@@ -36,7 +36,7 @@ def test_every_program_passes(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=SECONDS_MAX,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from ottla.testing import Broker, ChangeRefused, NoSuchTopic
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def test_records_put_in_are_what_a_client_reads(kafka: Broker) -> None:
         {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
     )
     consumer.subscribe(["orders"])
-    got = consumer.consume(3, timeout=20)
+    got = consumer.consume(3, timeout=PATIENCE_SECONDS)
     consumer.close()
     assert [(m.key(), m.value(), m.headers(), m.timestamp()[1]) for m in got] == [
         (b"table 1", b"soup", [("from", b"ana")], 7),

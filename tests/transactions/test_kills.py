@@ -20,6 +20,7 @@ from confluent_kafka.cimpl import NewTopic
 from tests.support.ottla_process import ottla
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_ports
+from tests.support.soak import rounds
 from tests.transactions.driver import PLACES, Driver
 
 _SETTINGS: Final = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
@@ -177,12 +178,13 @@ class Copying:
         assert set(self.committed) <= set(read[0]) <= {*self.committed, *self.unknown}
 
 
+@pytest.mark.soak
 def test_killed_at_random_under_a_transactional_producer(mortal: Mortal) -> None:
-    """Four times, or OTTLA_ROUNDS; whoever reads what is committed counts each exactly once."""
+    """Whoever reads what is committed counts each exactly once."""
     chance = random.Random(os.environ.get("OTTLA_SEED", "1"))
     story = Copying(mortal.bootstrap)
     with story.going_on():
-        for _ in range(int(os.environ.get("OTTLA_ROUNDS", "4"))):
+        for _ in range(rounds(short=2, long=30)):
             story.wait_for_progress(5)
             deadline = time.monotonic() + chance.uniform(0, 0.1)
             while time.monotonic() < deadline:

@@ -166,7 +166,9 @@ class Group:
         assert not any(member.is_new for member in members) or self.state is GroupState.PREPARING_REBALANCE
         if self.state is GroupState.COMPLETING_REBALANCE:
             owed = {member_id for member_id, member in self.members.items() if member.parked_sync is None}
-            assert self.pending_syncs.keys() == owed, "a member that has not synced owes it"
+            assert self.pending_syncs.keys() & self.members.keys() <= owed, "a member that has synced owes nothing"
+            taken_back = owed - self.pending_syncs.keys()  # the new id owes it still: replace_id()
+            assert not taken_back - set(self.static_members.values()), "a member that has not synced owes it"
         elif self.state is not GroupState.STABLE:
             assert not self.pending_syncs, f"no member owes a sync in {self.state.value}"
 

@@ -58,27 +58,6 @@ def test_topic_does_not_shrink(count: int) -> None:
     )
 
 
-def test_unknown_topic_is_told_without_a_text_and_keeps_nobody_else_from_growing() -> None:
-    scene = Scene()
-    scene.create("a")
-    results = scene.ask(grow(("absent", 3), ("a", 2), ("bad name", 2)), 3).results
-    assert {(r.name, r.error_code, r.error_message) for r in results} == {
-        ("absent", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None),
-        ("bad name", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None),
-        ("a", 0, None),
-    }
-
-
-def test_name_listed_twice_has_one_answer() -> None:
-    scene = Scene()
-    topic = scene.create("a")
-    results = scene.ask(grow(("a", 2), ("a", 3)), 3).results
-    assert [(r.name, r.error_code, r.error_message) for r in results] == [
-        ("a", ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    ]
-    assert len(topic.partitions) == 1
-
-
 @pytest.mark.parametrize("assigned", [[], [[1]], [[1], [1], [1]], [[1], [9]], [[1], []], [[1], [2, 2]], [[1], [1, 2]]])
 def test_assignment_must_be_one_per_new_partition_and_like_the_old_ones(assigned: list[list[int]]) -> None:
     scene = Scene(nodes=2)
@@ -94,35 +73,3 @@ def test_replicas_can_be_assigned_by_the_client() -> None:
     topic = scene.create("a")
     assert scene.ask(grow(("a", 3, [[2], [2]])), 3).results[0].error_code == 0
     assert [placement.leader_id for placement in topic.placements] == [1, 2, 2]
-
-
-def test_validate_only_adds_nothing() -> None:
-    scene = Scene()
-    topic = scene.create("a")
-    assert scene.ask(grow(("a", 3), validate_only=True), 3).results[0].error_code == 0
-    assert len(topic.partitions) == 1
-
-
-def test_no_time_is_a_timeout_unless_there_is_nothing_to_do() -> None:
-    scene = Scene()
-    scene.create("a")
-    assert [r.error_code for r in scene.ask(grow(("a", 3), timeout_ms=0), 3).results] == [ErrorCode.REQUEST_TIMED_OUT]
-    assert scene.ask(grow(timeout_ms=0), 3).results == []
-    assert [r.error_code for r in scene.ask(grow(("a", 3), ("a", 3), timeout_ms=0), 3).results] == [
-        ErrorCode.INVALID_REQUEST
-    ]
-
-
-def test_more_than_ten_thousand_new_partitions_are_too_many() -> None:
-    """For all topics of a request together, those that can't grow left out; then none of them does."""
-    scene = Scene()
-    for name in ("a", "b"):
-        scene.create(name)
-    results = scene.ask(grow(("a", 9_001), ("b", 1_002), ("absent", 1)), 3).results
-    assert {(r.name, r.error_code) for r in results} == {
-        (name, ErrorCode.POLICY_VIOLATION) for name in ("a", "b", "absent")
-    }
-    assert all(r.error_message for r in results)
-    assert [len(topic.partitions) for topic in scene.cluster.topics.values()] == [1, 1]
-    results = scene.ask(grow(("a", 9_001), ("b", 1_001), ("absent", 10_000), validate_only=True), 3).results
-    assert [r.error_code for r in results] == [0, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]

@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 
-from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
-from ottla.protocol.primitives import ZERO_UUID
 from tests.broker.scene import Scene
 from tests.log.partitions import produce
 from tests.support.batches import batch
 
-BROKER, CONTROLLER = 1, 2
+BROKER = 1
 
 
 @pytest.mark.parametrize("version", range(3))
@@ -31,23 +29,6 @@ def test_cluster_names_its_nodes(version: int) -> None:
     assert answer.cluster_authorized_operations == -(2**31)
     asked = scene.ask(DescribeClusterRequest(include_cluster_authorized_operations=True), version)
     assert asked.cluster_authorized_operations == 8096
-
-
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize(
-    ("endpoint_type", "error_code"),
-    [
-        (CONTROLLER, ErrorCode.MISMATCHED_ENDPOINT_TYPE),
-        (0, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE),
-        (3, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE),
-    ],
-)
-def test_who_looks_for_something_else_than_a_broker_is_told_so(
-    version: int, endpoint_type: int, error_code: ErrorCode
-) -> None:
-    answer = Scene().ask(DescribeClusterRequest(endpoint_type=endpoint_type), version)
-    assert (answer.error_code, answer.cluster_id, answer.controller_id, answer.brokers) == (error_code, "", -1, [])
-    assert answer.error_message
 
 
 def partitions_of(
@@ -83,18 +64,6 @@ def test_topic_is_described_with_its_leaders() -> None:
     assert answer.next_cursor is None
 
 
-def test_topics_come_sorted_each_once_unknown_ones_among_them() -> None:
-    scene = Scene()
-    scene.create("b")
-    answer = scene.ask(partitions_of("c", "b", "a b", "b"), 0)
-    assert [(t.name, t.error_code, t.topic_id == ZERO_UUID) for t in answer.topics] == [
-        ("a b", ErrorCode.INVALID_TOPIC_EXCEPTION, True),
-        ("b", 0, False),
-        ("c", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True),
-    ]
-    assert [t.topic_authorized_operations for t in answer.topics] == [3576] * 3
-
-
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7, 8])
 @pytest.mark.parametrize("named", [True, False])
 def test_paging_shows_every_partition_once_in_order(limit: int, named: bool) -> None:
@@ -122,31 +91,6 @@ def test_page_is_never_larger_than_the_broker_allows_nor_smaller_than_one() -> N
     assert page(scene, partitions_of("a")) == ([("a", [0, 1])], ("a", 2))
     assert page(scene, partitions_of("a", limit=0)) == ([("a", [0])], ("a", 1))
     assert page(scene, partitions_of("a", limit=-7)) == ([("a", [0])], ("a", 1))
-
-
-def test_full_page_points_at_the_next_topic_even_if_there_is_none_of_that_name() -> None:
-    scene = Scene()
-    scene.create("a", 2)
-    assert page(scene, partitions_of("a", "b", limit=2)) == ([("a", [0, 1])], ("b", 0))
-
-
-def test_cursor_beyond_the_topic_shows_it_without_partitions() -> None:
-    scene = Scene()
-    scene.create("a", 2)
-    assert page(scene, partitions_of("a", cursor=("a", 9))) == ([("a", [])], None)
-    assert page(scene, partitions_of(cursor=("b", 0))) == ([], None)
-
-
-@pytest.mark.parametrize("cursor", [("c", 0), ("a", -1)])
-def test_cursor_that_can_not_be_refuses_every_topic(cursor: tuple[str, int]) -> None:
-    """One whose topic is not listed, or whose partition is negative."""
-    scene = Scene()
-    scene.create("a")
-    answer = scene.ask(partitions_of("a", "b", cursor=cursor), 0)
-    assert [(t.name, t.error_code) for t in answer.topics] == [
-        ("a", ErrorCode.INVALID_REQUEST),
-        ("b", ErrorCode.INVALID_REQUEST),
-    ]
 
 
 def sizes(answer: Any) -> dict[str, dict[int, int]]:

@@ -39,22 +39,6 @@ def test_resource_that_is_listed_twice() -> None:
     assert [config.name for config in answer.results[0].configs] == ["retention.ms"]
 
 
-@pytest.mark.parametrize("version", range(1, 5))
-def test_topic_shows_all_its_configs_or_those_asked_for(version: int) -> None:
-    """Keys that are none are left out; null and empty ask for all."""
-    scene = Scene()
-    scene.create("a", retention_ms="5")
-    request = of((TOPIC, "a"))
-    assert len(scene.ask(request, version).results[0].configs) == 37
-    request.resources[0].configuration_keys = []
-    assert len(scene.ask(request, version).results[0].configs) == 37
-    request.resources[0].configuration_keys = ["retention.ms", "no.such"]
-    (config,) = scene.ask(request, version).results[0].configs
-    assert (config.name, config.value, config.config_source, config.read_only) == ("retention.ms", "5", 1, False)
-    assert config.synonyms == []
-    assert config.config_type == (5 if version >= 3 else 0)
-
-
 def test_synonyms_and_documentation_come_when_asked_for() -> None:
     scene = Scene(settings={"message.max.bytes": "1000"})
     scene.create("a", max_message_bytes="5")
@@ -182,41 +166,3 @@ def test_internal_settings_show_only_when_they_are_given() -> None:
     assert "log.initial.task.delay.ms" not in one(Scene(), BROKER, "1")
     scene = Scene(settings={"log.initial.task.delay.ms": "5"})
     assert one(scene, BROKER, "1")["log.initial.task.delay.ms"].value == "5"
-
-
-def test_there_are_no_loggers() -> None:
-    assert one(Scene(), LOGGER, "1") == {}
-
-
-def test_group_shows_what_the_brokers_settings_give_it_whether_it_exists_or_not() -> None:
-    scene = Scene()
-    configs = one(scene, GROUP, "nobody")
-    assert len(configs) == 21
-    session, reset = configs["consumer.session.timeout.ms"], configs["share.auto.offset.reset"]
-    assert (session.value, session.config_source, session.read_only) == ("45000", DEFAULT, False)
-    assert [s.name for s in session.synonyms] == ["group.consumer.session.timeout.ms"]
-    assert [(s.name, s.value) for s in reset.synonyms] == [("share.auto.offset.reset", "latest")]
-    assert configs["streams.assignor.name"].value == "sticky"
-    scene.cluster.group_configs["nobody"] = {
-        "consumer.session.timeout.ms": "50000",
-        "consumer.assignor.offload.enable": "false",
-    }
-    offload = one(scene, GROUP, "nobody")["consumer.assignor.offload.enable"]
-    assert (offload.value, offload.config_source) == ("false", 8), "internal ones are shown where they are set"
-    session = one(scene, GROUP, "nobody")["consumer.session.timeout.ms"]
-    assert (session.value, session.config_source) == ("50000", 8)
-    assert [(s.name, s.value, s.source) for s in session.synonyms] == [
-        ("consumer.session.timeout.ms", "50000", 8),
-        ("group.consumer.session.timeout.ms", "45000", DEFAULT),
-    ]
-
-
-def test_metrics_subscription_shows_its_three_configs() -> None:
-    scene = Scene()
-    scene.cluster.client_metrics_configs["s"] = {"interval.ms": "100"}
-    configs = one(scene, METRICS, "s")
-    assert {name: (config.value, config.config_source) for name, config in configs.items()} == {
-        "interval.ms": ("100", 7),
-        "match": ("", DEFAULT),
-        "metrics": ("", DEFAULT),
-    }

@@ -68,13 +68,6 @@ def test_partition_that_does_not_exist_or_is_elsewhere() -> None:
     assert only(scene.ask(request("orders", 0), 0, node_id=stranger_id).topics).error_code == 6
 
 
-def test_nothing_is_asked() -> None:
-    scene = LogScene()
-    scene.create("orders")
-    assert [topic.partitions for topic in scene.ask(request("orders"), 0).topics] == [[]]
-    assert scene.ask(DescribeProducersRequest(), 0).topics == []
-
-
 def test_refused_as_a_whole() -> None:
     answer = LogScene().refuse(request("orders", 0, 1), 0, ErrorCode.UNKNOWN_SERVER_ERROR)
     assert [partition.error_code for partition in partitions_of(answer.topics)] == [-1, -1]

@@ -17,16 +17,6 @@ def of(*keys: str, key_type: int = GROUP) -> FindCoordinatorRequest:
     return FindCoordinatorRequest(key=keys[0], key_type=key_type, coordinator_keys=list(keys))
 
 
-@pytest.mark.parametrize("version", range(4))
-def test_first_answer_has_the_coordinator(version: int) -> None:
-    """The offsets topic is made on the way; success is called NONE from v1 on."""
-    scene = Scene()
-    answer = scene.ask(of("my-group"), version)
-    assert (answer.error_code, answer.node_id, answer.host, answer.port) == (0, 1, "127.0.0.1", 9092)
-    assert answer.error_message == ("NONE" if version else "")
-    assert len(scene.cluster.topics[GROUP_TOPIC].partitions) == 50
-
-
 @pytest.mark.parametrize("version", [4, 5, 6])
 def test_many_keys_have_an_answer_each_in_their_order(version: int) -> None:
     """Each is the leader of its own partition, whichever node is asked; an empty key has one, too."""
@@ -54,27 +44,6 @@ def test_transactional_ids_have_a_topic_of_their_own() -> None:
         (key, leader_id, 0) for key, leader_id in zip(keys, expected, strict=True)
     ]
     assert GROUP_TOPIC not in scene.cluster.topics
-
-
-@pytest.mark.parametrize("version", range(1, 7))
-@pytest.mark.parametrize("key_type", [9, -1])
-def test_unknown_key_type_is_refused_with_a_text(version: int, key_type: int) -> None:
-    answer = Scene().ask(of("a", "b", key_type=key_type), version)
-    for refused in answer.coordinators if version >= 4 else [answer]:
-        assert (refused.error_code, refused.node_id, refused.host, refused.port) == (
-            ErrorCode.INVALID_REQUEST,
-            -1,
-            "",
-            -1,
-        )
-        assert refused.error_message
-
-
-@pytest.mark.parametrize("version", range(1, 7))
-def test_share_groups_are_refused(version: int) -> None:
-    answer = Scene().ask(of("g:AAAAAAAAAAAAAAAAAAAAAQ:0", key_type=SHARE), version)
-    refused = answer.coordinators[0] if version >= 4 else answer
-    assert (refused.error_code, refused.node_id) == (ErrorCode.INVALID_REQUEST, -1)
 
 
 def test_offsets_topic_with_too_few_partitions_leaves_groups_without_coordinator() -> None:

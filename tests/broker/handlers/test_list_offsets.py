@@ -8,7 +8,7 @@ import pytest
 
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_offsets import ListOffsetsRequest
-from tests.broker.log_scene import LogScene, error_codes, list_request, only, partitions_of
+from tests.broker.log_scene import LogScene, list_request, only, partitions_of
 from tests.support.batches import TIMESTAMP, batch
 
 VERSIONS = range(1, 12)
@@ -51,29 +51,6 @@ def test_times(timestamp: int, version_first: int, found: tuple[int, int, int], 
         assert told(partition) == (ErrorCode.UNSUPPORTED_VERSION, -1, -1, -1)
     else:
         assert told(partition) == (0, *found[:2], found[2] if version >= 4 else -1)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_topics_and_partitions_that_do_not_exist(version: int) -> None:
-    scene = scene_with_log()
-    answer = scene.ask(list_request("orders", LATEST, LATEST), version)
-    assert error_codes(answer.topics) == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert error_codes(scene.ask(list_request("absent", LATEST), version).topics) == [3]
-    assert scene.ask(ListOffsetsRequest(-1), version).topics == []
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_partition_listed_twice(version: int) -> None:
-    """Has one answer, which comes before all others it could have; the topic is there once."""
-    scene = scene_with_log()
-    request = list_request("orders", -99, 0)
-    request.topics += list_request("orders", LATEST).topics
-    answer = scene.ask(request, version)
-    (topic,) = answer.topics
-    assert [(p.partition_index, p.error_code) for p in topic.partitions] == [
-        (0, ErrorCode.INVALID_REQUEST),
-        (1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-    ]
 
 
 @pytest.mark.parametrize("version", range(4, 12))

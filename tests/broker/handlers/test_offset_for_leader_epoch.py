@@ -65,15 +65,6 @@ def test_claims_about_the_leader_epoch(current: int, error: int, version: int) -
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_does_not_exist(version: int) -> None:
-    scene = scene_with_log()
-    answer = scene.ask(request("orders", 0, 0), version)
-    assert [(p.partition, p.error_code) for p in partitions_of(answer.topics)] == [(0, 0), (1, 3)]
-    assert told(only(scene.ask(request("absent", 0), version).topics)) == (3, -1, -1)
-    assert [topic.partitions for topic in scene.ask(request("orders"), version).topics] == [[]]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
 def test_other_nodes(version: int) -> None:
     """Replicas that don't lead judge the claim first, strangers don't."""
     scene = LogScene(nodes=3)

@@ -27,6 +27,7 @@ from ottla.cluster.failover import NodeState
 from ottla.events.kind import Kind
 from ottla.settings.settings import Settings
 from tests.broker.scene import Log, Scene
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.running_broker import Loop, RunningBroker, every_loop
 
 
@@ -71,7 +72,7 @@ def test_client_that_connects_in_the_last_moment_is_not_left_hanging(loop: Loop)
     for _ in range(20):
         with RunningBroker(loop) as broker:
             address = ("127.0.0.1", int(broker.bootstrap.rpartition(":")[2]))
-            client = socket.create_connection(address, timeout=20)
+            client = socket.create_connection(address, timeout=PATIENCE_SECONDS)
             broker.stop()
         with client, suppress(ConnectionResetError):
             assert client.recv(1) == b""

@@ -175,13 +175,13 @@ LISTENERS = ("listeners", "advertised.listeners", "listener.security.protocol.ma
 
 
 def test_node_shows_where_it_listens_and_what_it_advertises() -> None:
-    """With the ports it has; what is advertised only if that is something else, as in a Kafka that was told so."""
+    """With the ports it has; what is advertised is shown also if it is the same."""
     listen = ["A://127.0.0.1:0", "B://127.0.0.1:0"]
     with RunningBroker(nodes=2, listen=listen, clock=VirtualClock()) as broker:
         configs = shown(broker, 2, *LISTENERS)
         a, b = (broker.server.nodes[1].listens[name].port for name in ("A", "B"))
         assert configs["listeners"] == f"A://127.0.0.1:{a},B://127.0.0.1:{b}"
-        assert configs["advertised.listeners"] is None
+        assert configs["advertised.listeners"] == configs["listeners"]
         assert (configs["listener.security.protocol.map"] or "").startswith("A:PLAINTEXT,B:PLAINTEXT,SASL_SSL:")
         assert configs["inter.broker.listener.name"] is None
     with RunningBroker(listen=listen, advertise=["B://localhost:7"], clock=VirtualClock()) as broker:

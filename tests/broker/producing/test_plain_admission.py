@@ -159,26 +159,6 @@ async def test_a_transaction_goes_the_short_way_all_along(version: int) -> None:
             assert scene.open_in("orders") == []
 
 
-LONG: Final[dict[str, tuple[Callable[[Transactions], ProduceRequest], int]]] = {
-    "it was not added": (produced, BEFORE),
-    "of an epoch before": (lambda scene: produced(scene, epoch_ahead=-1), ADDING),
-    "of an epoch to come": (lambda scene: produced(scene, epoch_ahead=1), ADDING),
-    "no batch of a transaction": (lambda scene: produced(scene, attributes=0), ADDING),
-}
-
-
-@pytest.mark.parametrize("name", LONG)
-async def test_what_the_coordinator_would_refuse_goes_the_long_way(name: str) -> None:
-    """And nothing has happened then."""
-    async with running() as scene:
-        scene.create("orders")
-        await scene.begin()
-        make, version = LONG[name]
-        request, before = make(scene), state_of(scene)
-        assert go_short(scene, request, version) is None
-        assert state_of(scene) == before
-
-
 async def test_an_id_that_nobody_knows_goes_the_long_way() -> None:
     async with running() as scene:
         scene.create("orders")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from random import Random
 from typing import Any, Final, cast
@@ -23,7 +23,7 @@ from ottla.pacing import SLICE_SECONDS, Pace
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
-from ottla.protocol.primitives import Message
+from ottla.protocol.primitives import DecodeError, Message
 from ottla.protocol.record_building import build_batch_of
 from ottla.protocol.record_reading import Record
 from tests.broker.log_scene import LogScene, SentCall, only, produce_request
@@ -47,7 +47,10 @@ class RawCall(SentCall):
 
 def go_long(scene: LogScene, body: bytes, version: int, *, is_brief: bool = False) -> bytes | None:
     """What the long way answers; None: nothing, and the connection may be closed."""
-    request = ProduceRequest.decode(body, version)
+    try:
+        request = ProduceRequest.decode(body, version)
+    except DecodeError:
+        return None
     call = RawCall(scene.nodes[1], request, version, "ana")
     call.is_brief = is_brief
     try:
@@ -119,30 +122,64 @@ topic_configs = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+def as_it_is(request: ProduceRequest) -> None:
+    """A topic that is there, and its first partition."""
+
+
+def beyond(request: ProduceRequest) -> None:
+    request.topic_data[0].partition_data[-1].index = 2
+
+
+def strange(request: ProduceRequest) -> None:
+    request.topic_data[0].name, request.topic_data[0].topic_id = "strange", b"\7" * 16
+
+
+def twice(request: ProduceRequest) -> None:
+    request.topic_data *= 2
+
+
+def empty(request: ProduceRequest) -> None:
+    request.topic_data[0].partition_data = []
+
+
+def tagged(request: ProduceRequest) -> None:
+    request.unknown_tagged_fields = {7: b"x"}
+
+
+shapes: Final = st.sampled_from([*[as_it_is] * 9, beyond, strange, twice, empty, tagged])
+#: How many bytes of a request come, or what comes behind it.
+cuts: Final = st.none() | st.none() | st.none() | st.integers(0, 300) | st.just(b"\0")
+
+
+@settings(max_examples=400)
 @given(
     configs=topic_configs,
     sent=st.lists(
-        st.tuples(st.lists(batches, min_size=1, max_size=2), st.sampled_from([-1, -1, -1, 1, 0, 2])), max_size=6
+        st.tuples(st.lists(batches, min_size=1, max_size=2), st.sampled_from([-1, -1, -1, 1, 0, 2]), shapes, cuts),
+        max_size=6,
     ),
     version=st.sampled_from(VERSIONS),
     transactional_id=st.sampled_from([None, None, None, "tx"]),
 )
 def test_both_ways_come_to_the_same(
     configs: dict[str, str],
-    sent: list[tuple[list[bytes | None], int]],
+    sent: list[tuple[list[bytes | None], int, Callable[[ProduceRequest], None], int | bytes | None]],
     version: int,
     transactional_id: str | None,
 ) -> None:
-    """Whatever producers send one after the other: the same answers, and the same logs, producers and segments."""
+    """Whatever producers send one after the other, whole or not: the same answers, logs, producers and segments."""
     long, short = LogScene(), LogScene()
     long.cluster.random_source, short.cluster.random_source = Random(1), Random(1)  # for the topics' ids
     topics = [scene.cluster.create_topic("orders", [[1], [1]], configs) for scene in (long, short)]
-    for records, acks in sent:
-        bodies = [
-            produce_request(topic, *records, acks=acks, transactional_id=transactional_id).encode(version)
-            for topic in topics
-        ]
+    for records, acks, shape, cut in sent:
+        bodies = []
+        for topic in topics:
+            request = produce_request(topic, *records, acks=acks, transactional_id=transactional_id)
+            shape(request)
+            if version < 9:
+                request.unknown_tagged_fields = {}
+            body = request.encode(version)
+            bodies.append(body[:cut] if isinstance(cut, int) else body + (cut or b""))
         answers = go_long(long, bodies[0], version), go_short(short, bodies[1], version)
         assert answers[0] == answers[1]
         assert state_of(topics[0]) == state_of(topics[1])
@@ -173,59 +210,6 @@ def test_what_is_plain_goes_the_short_way(records: bytes, acks: int, version: in
     answered = only(ProduceResponse.decode(body, version).responses)
     assert (answered.index, answered.error_code, answered.base_offset, answered.log_start_offset) == (1, 0, 0, 0)
     assert topic.partitions[1].high_watermark > 0
-
-
-def unusual() -> dict[str, ProduceRequest]:
-    scene = LogScene()
-    topic = scene.create("orders", partitions=2)
-    other = produce_request(topic, TINY)
-    other.topic_data *= 2
-    tagged = produce_request(topic, TINY)
-    tagged.unknown_tagged_fields = {7: b"x"}
-    strange = produce_request(topic, TINY)
-    strange.topic_data[0].name, strange.topic_data[0].topic_id = "strange", b"\7" * 16
-    beyond = produce_request(topic, TINY)
-    beyond.topic_data[0].partition_data[0].index = 2
-    return {
-        "two partitions": produce_request(topic, TINY, TINY),
-        "no partitions": produce_request(topic),
-        "two topics": other,
-        "no acks": produce_request(topic, TINY, acks=0),
-        "acks that are none": produce_request(topic, TINY, acks=2),
-        "a transactional id": produce_request(topic, TINY, transactional_id="tx"),
-        "no records": produce_request(topic, None),
-        "compressed": produce_request(topic, batch(payload=stored(1, record(b"k", b"v")), attributes=1, count=1)),
-        "transactional": produce_request(topic, batch(attributes=0x10, producer_id=7, producer_epoch=0)),
-        "a wrong checksum": produce_request(topic, batch(crc_added=1)),
-        "two batches": produce_request(topic, TINY + TINY),
-        "records beyond their batch": produce_request(topic, batch(count=2, last_offset_delta=1)),
-        "a sequence number that is none": produce_request(topic, numbered(-1)),
-        "tagged fields": tagged,
-        "a topic that is not there": strange,
-        "a partition that is not there": beyond,
-    }
-
-
-@pytest.mark.parametrize(
-    ("name", "version"),
-    [(name, version) for name in unusual() for version in (7, 12) if name != "tagged fields" or version >= 9],
-)
-def test_what_is_unusual_is_left_as_it_is(name: str, version: int) -> None:
-    """Nothing has happened then."""
-    scene = LogScene()
-    topic = scene.create("orders", partitions=2)
-    assert answer_plain(unusual()[name].encode(version), 0, version, scene.nodes[1]) is None
-    assert [partition.log_end_offset for partition in topic.partitions] == [0, 0]
-
-
-@pytest.mark.parametrize("version", PLAIN_VERSIONS)
-def test_what_is_cut_short_or_too_long_is_left_to_the_decoder(version: int) -> None:
-    scene = LogScene()
-    topic = scene.create("orders")
-    body = produce_request(topic, TINY).encode(version)
-    for wrong in (*(body[:size] for size in range(len(body))), body + b"\0"):
-        assert answer_plain(wrong, 0, version, scene.nodes[1]) is None
-    assert topic.partitions[0].log_end_offset == 0
 
 
 def test_the_brokers_own_topics_go_the_long_way() -> None:

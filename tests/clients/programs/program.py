@@ -24,7 +24,7 @@ from typing import Any
 #: How long one look for messages takes at most, if nothing else is said; words are listened to in between.
 TURN_SECONDS = 0.02
 #: How long a library may take for one call before the program gives up.
-CALL_SECONDS_MAX = float(os.environ.get("OTTLA_PATIENCE_SECONDS") or 30)
+CALL_SECONDS_MAX = float(os.environ.get("OTTLA_PATIENCE_SECONDS") or 120)
 #: Consumers beat often, so that they hear of a rebalance soon.
 HEARTBEAT_INTERVAL_MS = 100
 #: Nor do fetches wait long, for other requests on the same connection wait behind them.

@@ -542,6 +542,39 @@ def test_a_failed_restart_is_taken_back_in_a_rebalance_too(ana: Actor, bo: Actor
     assert group.members[former].parked_join is None
 
 
+def test_a_failed_restart_is_taken_back_when_the_rebalance_was_joined(ana: Actor, bo: Actor) -> None:
+    """Bo's new id was told to sync, and owes it until the time is over: the old one can't give it for that."""
+    group = new_group()
+    ana.session_timeout_ms = bo.session_timeout_ms = 100_000
+    make_stable(group, ana, bo)
+    former = bo.member_id
+    bo.member_id = ""
+    assert (
+        Playbook(group, writes=True)
+        >> bo.joins()
+        << RestartAppended()
+        >> ana.joins(protocols=protocols("range", metadata=b"new"))
+        << ana.joined(generation_id=2)
+        << bo.joined(generation_id=2)
+        << Is(COMPLETING)
+        >> NotWritten(ErrorCode.NOT_ENOUGH_REPLICAS)
+        << Is(COMPLETING)
+    )
+    assert group.pending_syncs.keys() == {ana.member_id, bo.member_id}
+    assert group.members.keys() == {ana.member_id, former}
+    group.check()
+    ana.generation_id = 2
+    assert (
+        Playbook(group)
+        >> ana.syncs({ana: b"a", bo: b"b"})
+        << ana.synced(b"a")
+        << Is(STABLE)
+        >> At(60_000)
+        << Is(PREPARING)
+    )
+    group.check()
+
+
 def test_the_twin_of_a_restarted_member_restarts_too(ana: Actor, bo: Actor) -> None:
     """Before the first restart is written; the first is fenced, the second answered."""
     group = new_group()

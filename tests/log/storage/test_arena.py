@@ -24,9 +24,9 @@ from ottla.log.storage.arena import (
 )
 from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.memory import CHUNK_BYTES, MemoryStorage
+from tests.support.patience import PATIENCE_SECONDS
 
 MIB: Final = 1024 * 1024
-SECONDS_MAX: Final = 30.0
 
 
 class Pages:
@@ -45,7 +45,7 @@ class Pages:
 
     def until_asked(self, times: int) -> None:
         for _ in range(times):
-            assert self._asked.acquire(timeout=SECONDS_MAX)
+            assert self._asked.acquire(timeout=PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def arena(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> Iterator[Arena]:
 def until_at_rest(arena: Arena) -> None:
     thread = arena._thread
     if thread is not None:
-        thread.join(SECONDS_MAX)
+        thread.join(PATIENCE_SECONDS)
     assert arena.is_at_rest
 
 
@@ -316,7 +316,7 @@ def test_pages_are_there_before_they_are_written_and_gone_at_rest(monkeypatch: p
     arena = Arena(make)
     block = new_block(arena)
     block.extend(5 * MIB)
-    assert is_made.acquire(timeout=SECONDS_MAX)
+    assert is_made.acquire(timeout=PATIENCE_SECONDS)
     assert resident_bytes(block.memory) == AHEAD_BYTES
     assert block.memory[6 * MIB + 7] == 77
     rest(arena, block, monkeypatch)

@@ -92,7 +92,8 @@ def test_story_c4_a_subscription_grows(kafka: Broker, kitchen: Group, confluent_
 def test_story_c5_patterns_do_not_match_internal_topics(
     kafka: Broker, kitchen: Group, kafka_python_cook: HireKafkaPython
 ) -> None:
-    """Bo wants every topic there is, and gets what is not marked as the broker's own."""
+    """Bo wants every topic there is, and gets what is not marked as the broker's own, as both of those are."""
+    kafka.topic("__transaction_state").create()
     kafka_python_cook("ana")
     kitchen.wait_for_assignment()
     kafka_python_cook("bo", "^.*")
@@ -100,7 +101,11 @@ def test_story_c5_patterns_do_not_match_internal_topics(
 
     assert group.member("bo").subscription == ("orders",)
     listed = kafka.requests("Metadata", client_id="bo")[-1].answer.topics
-    assert {topic.name: topic.is_internal for topic in listed} == {"orders": False, "__consumer_offsets": True}
+    assert {topic.name: topic.is_internal for topic in listed} == {
+        "orders": False,
+        "__consumer_offsets": True,
+        "__transaction_state": True,
+    }
 
 
 def test_story_c6_a_rolling_move_to_another_assignor(kitchen: Group, kafka_python_cook: HireKafkaPython) -> None:

@@ -8,14 +8,15 @@ import sys
 
 import pytest
 
+from tests.support.soak import IS_SOAK
 from tests.testing.simulation.kitchen import tell
 
-#: `make soak` tells a thousand.
-SEEDS = 1_000 if os.environ.get("OTTLA_SOAK") else 25
+SEEDS = 1_000 if IS_SOAK else 25
 
 _PRINT = "from tests.testing.simulation.kitchen import tell; print(*tell(7), sep='\\n')"
 
 
+@pytest.mark.soak
 def test_the_others_take_over_by_every_seed() -> None:
     """And no two seeds tell it alike."""
     stories = ["\n".join(tell(seed)) for seed in range(SEEDS)]

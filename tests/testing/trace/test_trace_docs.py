@@ -12,11 +12,11 @@ from typing import Final
 
 from ottla.testing.trace.of_file import read_traces
 from ottla.testing.trace.page import write_page
+from tests.support.patience import PATIENCE_SECONDS
 from tests.testing.trace.scenes import kitchen
 from tests.testing.trace.test_of_file import LINE, TOLD
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "trace.md").read_text()
-SECONDS_MAX: Final = 60
 
 
 def blocks(language: str) -> list[str]:
@@ -28,7 +28,7 @@ def test_program_runs(tmp_path: Path) -> None:
     (program,) = blocks("python")
     path = tmp_path / program.partition("\n")[0].removeprefix("# ")
     path.write_text(program)
-    subprocess.run([sys.executable, path.name], cwd=tmp_path, check=True, timeout=SECONDS_MAX)
+    subprocess.run([sys.executable, path.name], cwd=tmp_path, check=True, timeout=PATIENCE_SECONDS)
     (trace,) = read_traces(tmp_path / "kitchen.html")
     assert "Produce" in [request["api"] for request in trace["requests"]]
     assert "soup" in json.dumps(trace["requests"])
@@ -51,7 +51,7 @@ def test_commands_do_as_they_say(tmp_path: Path) -> None:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=SECONDS_MAX,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
         if program == "ottla":

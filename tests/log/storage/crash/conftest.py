@@ -11,7 +11,6 @@ from typing import Final
 import pytest
 
 SEED: Final = int(os.environ.get("OTTLA_SEED") or 1)
-IS_LONG: Final = bool(os.environ.get("OTTLA_SOAK"))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ the device may be, and looked at; on some of them it goes on, and the machine go
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from random import Random
@@ -15,22 +14,24 @@ from typing import Final
 import pytest
 
 from ottla.log.storage.file_operations import FileOperations
-from tests.log.storage.crash.conftest import IS_LONG, SEED
+from tests.log.storage.crash.conftest import SEED
 from tests.log.storage.crash.ledger import Ledger
 from tests.log.storage.crash.power_loss import FileSystem, new_machine, states
 from tests.log.storage.crash.recording import RecordingOperations
 from tests.log.storage.crash.site import Site
 from tests.log.storage.crash.stories import STORIES, Story, goes_on
 from tests.log.storage.crash.verdict import check
+from tests.support.soak import rounds
 
 #: How often each story is told, and on how many states of its machine a broker is started.
-TELLINGS: Final = int(os.environ.get("OTTLA_ROUNDS") or 40) if IS_LONG else 4
+TELLINGS: Final = rounds(short=4, long=40)
 STATES: Final = 50
 #: How likely a broker goes on with what it found, and on how many states of its machine another is started then.
 GOING_ON: Final = 0.2
 STATES_AGAIN: Final = 3
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("file_system", FileSystem, ids=lambda file_system: file_system.value)
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 def test_power_is_lost(story: Story, file_system: FileSystem, directory: Path) -> None:

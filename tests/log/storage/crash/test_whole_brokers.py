@@ -9,16 +9,18 @@ from typing import Final
 import pytest
 
 from tests.broker.groups.test_group_restart import commit, committed, create, find_coordinator
-from tests.log.storage.crash.conftest import IS_LONG, SEED
+from tests.log.storage.crash.conftest import SEED
 from tests.log.storage.crash.power_loss import FileSystem, new_machine, states
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
+from tests.support.soak import IS_SOAK
 
-STATES: Final = 200 if IS_LONG else 8
+STATES: Final = 200 if IS_SOAK else 8
 #: Every batch is flushed before it is acknowledged, those of the group log too.
 SETTINGS: Final = {"log.flush.interval.messages": "1", "offsets.topic.num.partitions": "2"}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("file_system", FileSystem, ids=lambda file_system: file_system.value)
 def test_offsets_that_were_flushed_are_there(file_system: FileSystem, directory: Path) -> None:
     """What a group has committed last, or is committing."""
