@@ -32,13 +32,13 @@ from ottla.broker.lifecycle.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
 from ottla.control.api import clock_verbs, group_verbs
+from ottla.control.api.body import read_object, read_typed
 from ottla.control.api.clock_verbs import ADVANCE_MS_MAX, refuse_to_move
 from ottla.control.api.fault_routes import FAULT_ROUTES
 from ottla.control.api.feed import Feed, read_kinds
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import Answer, Route, any_name
 from ottla.control.api.state_routes import STATE_ROUTES
-from ottla.control.api.wishes import read_object, read_typed
 from ottla.control.state.timeline import History
 
 if TYPE_CHECKING:
@@ -128,13 +128,13 @@ class Control:
 
     async def stop_node(self, body: bytes) -> Answer:
         """POST /nodes/stop"""
-        wish = _read_wish(body, '{"node_id": 2, "hard": true}', hard=bool)
+        wish = _read_body(body, '{"node_id": 2, "hard": true}', hard=bool)
         await self._switch(self.server.stop_node(wish["node_id"], hard=wish.get("hard", False)))
         return await self.nodes(b"")
 
     async def start_node(self, body: bytes) -> Answer:
         """POST /nodes/start"""
-        wish = _read_wish(body, '{"node_id": 2}')
+        wish = _read_body(body, '{"node_id": 2}')
         await self._switch(self.server.start_node(wish["node_id"]))
         return await self.nodes(b"")
 
@@ -240,7 +240,7 @@ def _read_ms(body: bytes) -> int:
     return ms
 
 
-def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
+def _read_body(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     """What the body asks for: a node_id, and what else there may be, each of its type."""
     return read_typed(
         body, {"node_id": int}, optional, f"the body says which node, such as {example}, and nothing else"

@@ -22,8 +22,8 @@ class HasFaults(Protocol):
 def _route(method: str, path: str, does: str, name: str) -> Route[HasFaults]:
     """A question that the method of this name answers."""
 
-    def answer(control: HasFaults, wish: bytes) -> Awaitable[Answer]:
-        answered: Any = getattr(control.faults, name)(wish)
+    def answer(control: HasFaults, argument: bytes) -> Awaitable[Answer]:
+        answered: Any = getattr(control.faults, name)(argument)
         awaited: Awaitable[Answer] = answered
         return awaited
 

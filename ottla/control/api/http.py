@@ -128,9 +128,9 @@ class ControlListener:
         return await conversation.send(HTTPStatus.OK, answer)
 
     async def _answer(self, request: Request) -> bytes | Feed:
-        method, path, wish = request
+        method, path, argument = request
         try:
-            answer = await self._control.answer(method, path, wish)
+            answer = await self._control.answer(method, path, argument)
             return answer if isinstance(answer, Feed) else _encode(answer)
         except HttpRefused:
             raise
@@ -145,7 +145,7 @@ class Request(NamedTuple):
 
     method: str
     path: str
-    wish: bytes
+    argument: bytes
     """The body of a POST; of all others what stands behind the question mark."""
 
 
