@@ -12,6 +12,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 
@@ -89,6 +90,17 @@ class Services:
         """Have it asked whether it is settled, and closed at the end."""
         self._made.append(service)
         return service
+
+    def begin_coordinating(self) -> None:
+        """Make the coordination of each internal topic that there is, which begins to read it.
+
+        So a broker that is started again ends the sessions of members that don't come back, carries out what was
+        decided of transactions, and aborts in time those that no producer ends.
+        """
+        if GROUP_TOPIC in self._cluster.topics:
+            _ = self.group_coordination
+        if TRANSACTION_TOPIC in self._cluster.topics:
+            _ = self.transaction_coordination
 
     def _enter_coordination(self, coordination: K) -> K:
         self.coordinations.append(coordination)

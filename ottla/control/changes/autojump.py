@@ -56,11 +56,12 @@ class AutoJump:
 
     def _is_request_parked(self) -> bool:
         """Whether somebody waits who has a deadline."""
-        from ottla.coordinator.classic.timers import REBALANCES  # many brokers never have a group
-
         services = self._parts.services
         waiting: list[Purgatory[Any]] = [services.delayed_operations.fetch, services.delayed_operations.produce]
         waiting += [
-            coordinator.runtime.purgatories[REBALANCES] for coordinator in services.group_coordination.of_node.values()
+            coordinator.runtime.purgatories[name]
+            for coordinator in services.group_coordination.of_node.values()
+            for kind in coordinator.kinds.values()
+            for name in kind.parks_in
         ]
         return any(purgatory.delayed for purgatory in waiting)

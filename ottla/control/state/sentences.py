@@ -39,6 +39,16 @@ def _said(details: Details) -> str:
     return f' ("{details["reason"]}")' if details.get("reason") else ""
 
 
+def _by_leader(details: Details) -> str:
+    """Which member has assigned, in kinds of groups in which one does."""
+    return f" by {details['leader']}" if "leader" in details else ""
+
+
+def _since_start(details: Details) -> str:
+    """How long a rebalance has taken."""
+    return f"; {details['duration_ms']} ms after the start" if "duration_ms" in details else ""
+
+
 def _client(details: Details) -> str:
     instance = f", instance {details['group_instance_id']}" if details.get("group_instance_id") else ""
     return f"{details.get('client_id')} at {details.get('client_host')}{instance}"
@@ -69,10 +79,10 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Details], str]]] = {
     Kind.GROUP_DELAY_BEGUN: lambda d: f"waits {d['delay_ms']} ms for more members",
     Kind.GROUP_REBALANCE_JOINED: lambda d: (
         f"generation {d['generation_id']}: {_count(d['members'], 'member')}, leader {d.get('leader')}, "
-        f"{d.get('protocol_name')}; {d.get('duration_ms')} ms after the start"
+        f"{d.get('protocol_name')}{_since_start(d)}"
     ),
     Kind.GROUP_REBALANCE_COMPLETED: lambda d: (
-        f"generation {d['generation_id']} is assigned by {d.get('leader')}; {d.get('duration_ms')} ms after the start"
+        f"generation {d['generation_id']} is assigned{_by_leader(d)}{_since_start(d)}"
     ),
     Kind.GROUP_REBALANCE_STUCK: lambda d: f"stuck: {_count(d['members'], 'member')} without a protocol in common",
     Kind.GROUP_EMPTIED: lambda d: f"generation {d['generation_id']}: no members left",
