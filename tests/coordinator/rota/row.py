@@ -64,4 +64,4 @@ ROTA = GroupKind(
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are rotas while the test runs."""
-    monkeypatch.setitem(KINDS, Rota, ROTA)  # type: ignore[arg-type]
+    monkeypatch.setitem(KINDS, Rota, ROTA)
