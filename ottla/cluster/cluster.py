@@ -107,7 +107,10 @@ class Cluster:
         """All logs of the process; made with the first topic."""
         from ottla.log.logs import Logs
 
-        return Logs(self.settings, self.wall_ms, self.store, self._wrap_storage)
+        return Logs(self.settings, self.wall_ms, self.store, self._wrap_storage, self._tell_full)
+
+    def _tell_full(self, topic: str, partition: int, limit: str, reason: str) -> None:
+        self.events.tell(Kind.LOG_FULL, topic=topic, partition=partition, limit=limit, reason=reason)
 
     def add_node(self, node: Node) -> None:
         """A node of the cluster, up from the start."""
@@ -213,6 +216,7 @@ class Cluster:
         try:
             topic.delete()
         finally:
+            self.logs.forget(topic.partitions)
             self._shrinking.discard(topic)
             if topic not in self._growing:
                 self._give_name_back(topic.name)
@@ -230,6 +234,7 @@ class Cluster:
             self.store.data_dir.forget(topic.name, len(topic.partitions) + len(logs))
         for log in logs:
             log.delete()
+        self.logs.forget(logs)
         if topic not in self._shrinking:
             self._give_name_back(topic.name)
 

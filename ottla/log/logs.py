@@ -5,8 +5,9 @@ Loaded with the first topic: a broker that only coordinates groups, or is just b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ottla.log.config import LogConfig
 from ottla.log.partition import Partition
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from ottla.log.job import Job
 
 
+#: (topic, partition, what is full: a setting's name or the machine's memory, a sentence that says what to do)
+TellFull: TypeAlias = Callable[[str, int, str, str], None]
 #: Looking at a log takes a microsecond or two, if there is nothing to do.
 _LOGS_PER_STEP: Final = 16
 
@@ -47,19 +50,22 @@ class Logs:
         wall_ms: Callable[[], int],
         store: LogStore | None = None,
         wrap_storage: WrapStorage | None = None,
+        full: TellFull | None = None,
     ) -> None:
         """`wall_ms`: the date. `store`: where logs are on disk; None: in memory. `wrap_storage`: what is to stand
-        around each storage.
+        around each storage. `full`: called for each batch that the memory has no room for.
         """
         self._settings = settings
         self._store = store
+        self._full = full
         #: Puts something around the storage of each log that is opened.
         self.wrap_storage = wrap_storage
         self._wall_ms = wall_ms
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
         self.producer_settings = ProducerSettings()
-        self._partitions: list[Partition] = []
+        #: In the order in which they were opened.
+        self._partitions: dict[Partition, None] = {}
         #: What logs that are still to be opened begin with, by topic and number.
         self._beginnings: dict[tuple[str, int], FrozenLog] = {}
         self.apply_settings()
@@ -70,7 +76,7 @@ class Logs:
         leader_epoch = 0
         frozen = self._beginnings.pop((topic, index), None)
         if self._store is None:
-            storage = MemoryStorage(self.bytes, self._wall_ms())
+            storage = MemoryStorage(self.bytes, self._wall_ms(), self._full and partial(self._full, topic, index))
             if frozen is not None:
                 storage.begin_with(frozen)
                 leader_epoch = frozen.leader_epoch
@@ -83,8 +89,13 @@ class Logs:
             partition.cleaned_offset = self._store.cleaned_offset(topic, index)
         elif frozen is not None:
             partition.cleaned_offset = frozen.cleaned_offset
-        self._partitions.append(partition)
+        self._partitions[partition] = None
         return partition
+
+    def forget(self, deleted: Iterable[Partition]) -> None:
+        """Hold on to these no longer: their topic was deleted."""
+        for partition in deleted:
+            self._partitions.pop(partition, None)
 
     def begin_with(self, topic: str, logs: Sequence[FrozenLog]) -> None:
         """Have the logs of this topic, which is about to be made, begin with these. Only in memory."""
@@ -104,8 +115,7 @@ class Logs:
     @property
     def partitions(self) -> list[Partition]:
         """Every log that is open."""
-        self._partitions = [partition for partition in self._partitions if not partition.is_closed]
-        return self._partitions
+        return [partition for partition in self._partitions if not partition.is_closed]
 
     def apply_retention(self, wall_ms: int, care: LogCare) -> Job:
         """Remove from every log what its topic's retention has left behind; compacted ones are the log cleaner's."""

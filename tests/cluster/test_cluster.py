@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from uuid import UUID
 
 from ottla.broker.internal.coordinators import group_coordinator, group_partition
@@ -54,6 +56,22 @@ def test_changes_are_told_when_they_are_complete() -> None:
         (Kind.TOPIC_GROWN, 2, 4, True),
         (Kind.TOPIC_DELETED, None, 4, False),
     ]
+
+
+def test_the_logs_of_a_deleted_topic_are_gone_at_once() -> None:
+    """Without any periodic work, which on a clock that stands still never comes."""
+
+    class Listener:
+        def __call__(self, *_: object) -> None:
+            """It is there as long as the log."""
+
+    scene, listener = Scene(), Listener()
+    scene.create("orders").partitions[0].listeners.append(listener)
+    is_there = weakref.ref(listener)
+    del listener
+    scene.cluster.delete_topic(scene.cluster.topics["orders"])
+    gc.collect()
+    assert is_there() is None
 
 
 def test_deleting_a_topic_tells_who_waits_on_its_partitions() -> None:

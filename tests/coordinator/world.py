@@ -20,10 +20,10 @@ from ottla.coordinator.groups.kinds import KINDS
 from ottla.coordinator.groups.refusals import all_requests
 from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.kinds.outside import Outside
-from ottla.coordinator.notes import Happened
 from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
 from ottla.coordinator.runtime.records import Record
+from ottla.events.kinds.groups import NOTED
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Name, classic
 
@@ -128,7 +128,7 @@ class World:
 
     def _new_group(self) -> Group:
         self.is_group_written = True
-        return Group("group", self.config, self.now_ms, is_unwritten=True, notes_wanted=frozenset(Happened))
+        return Group("group", self.config, self.now_ms, is_unwritten=True, notes_wanted=frozenset(NOTED))
 
     def _step(self, group: Group, event: Event) -> None:
         generation_before = group.generation_id

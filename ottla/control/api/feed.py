@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from ottla.control.api.http_refused import HttpRefused
-from ottla.events.kind import USUAL_KINDS, Kind
+from ottla.events.kind import KINDS, USUAL_KINDS
+from ottla.events.kinds.event_kind import EventKind
 
 if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 WAITING_EVENTS_MAX: Final = 10_000
 
 
-def read_kinds(query: str) -> list[Kind]:
+def read_kinds(query: str) -> list[EventKind]:
     """The kinds that a query such as `kind=group.*&kind=node.*` asks for. Without one, or with `*`, all usual ones.
 
     Raises `HttpRefused`.
@@ -34,21 +35,21 @@ def read_kinds(query: str) -> list[Kind]:
     for unknown in asked:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, f"there is no {unknown!r} to ask for; only kind, as in ?kind=group.*")
     for pattern in patterns:
-        if not any(fnmatchcase(kind.value, pattern) for kind in Kind):
+        if not any(fnmatchcase(kind.name, pattern) for kind in KINDS.values()):
             raise HttpRefused(
                 HTTPStatus.BAD_REQUEST, f"no kind of event is called {pattern!r}; docs/events.md lists them"
             )
-    return [kind for kind in Kind if any(_matches(kind, pattern) for pattern in patterns)]
+    return [kind for kind in KINDS.values() if any(_matches(kind, pattern) for pattern in patterns)]
 
 
-def _matches(kind: Kind, pattern: str) -> bool:
-    return kind in USUAL_KINDS if pattern == "*" else fnmatchcase(kind.value, pattern)
+def _matches(kind: EventKind, pattern: str) -> bool:
+    return kind in USUAL_KINDS if pattern == "*" else fnmatchcase(kind.name, pattern)
 
 
 class Feed:
     """What one reader is still to be sent."""
 
-    def __init__(self, events: Stream, kinds: Sequence[Kind]) -> None:
+    def __init__(self, events: Stream, kinds: Sequence[EventKind]) -> None:
         self._waiting: deque[Event] = deque()
         self._news = asyncio.Event()
         self._is_over = False
@@ -85,8 +86,8 @@ def _as_text(event: Event) -> str:
             "now_ms": event.now_ms,
             "wall_ms": event.wall_ms,
             "node_id": event.node_id,
-            "kind": event.kind.value,
+            "kind": event.kind.name,
             "details": dict(event.details),
         }
     )
-    return f"id: {event.sequence}\nevent: {event.kind.value}\ndata: {data}\n\n"
+    return f"id: {event.sequence}\nevent: {event.kind.name}\ndata: {data}\n\n"

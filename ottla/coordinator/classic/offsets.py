@@ -20,7 +20,7 @@ from ottla.coordinator.classic.records import group_tombstone
 from ottla.coordinator.classic.situations import situate_commit, situate_expiry, situate_offset_delete
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import is_subscribed
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.offsets import answers, removal
 from ottla.coordinator.offsets.commit import keep_offsets, refuse_unwritten, write_offsets
 from ottla.coordinator.offsets.commit_in_transaction import (
@@ -31,6 +31,7 @@ from ottla.coordinator.offsets.commit_in_transaction import (
 from ottla.coordinator.offsets.expiry import is_expired
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
     request = event.request
     creates_group, group.is_unwritten = group.is_unwritten, False
     if creates_group:
-        note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
+        note(group, effects, GroupEvents.GROUP_CREATED, cause=Cause.COMMIT)
     error, keeps_session = OFFSET_COMMIT[group.state][situate_commit(group, request)]
     if error:
         effects.append(Reply(event.token, answers.commit_refused(request, error)))
@@ -80,7 +81,7 @@ def commit_offsets_in_transaction(group: Group, now_ms: int, event: TxnOffsetCom
     request = event.request
     creates_group, group.is_unwritten = group.is_unwritten, False
     if creates_group:
-        note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
+        note(group, effects, GroupEvents.GROUP_CREATED, cause=Cause.COMMIT)
     error = TXN_OFFSET_COMMIT[group.state][situate_commit(group, request)]
     if error is not ErrorCode.NONE:
         effects.append(Reply(event.token, answers.transactional_commit_refused(request, error)))

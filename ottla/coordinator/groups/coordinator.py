@@ -21,6 +21,7 @@ from ottla.coordinator.kinds.outside import Outside
 from ottla.coordinator.offsets.events import SweepDue, TopicsDeleted, TransactionEnded, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks, exhaust
+from ottla.events.kinds.event_kind import EventKind
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.kinds.kind import Group, GroupKind, Kinds
-    from ottla.coordinator.notes import Happened, NoteReader
+    from ottla.coordinator.notes import NoteReader
     from ottla.coordinator.runtime.log import Log
     from ottla.coordinator.runtime.owner import Owner
     from ottla.pacing import Pace
@@ -83,7 +84,7 @@ class Coordinator:
         self._start = start
         #: Topics whose offsets are to go, ids by name.
         self._deleted: dict[str, bytes] = {}
-        self._notes_wanted: Container[Happened] = frozenset() if notes is None else notes.wanted
+        self._notes_wanted: Container[EventKind] = frozenset() if notes is None else notes.wanted
         self._owners = self.runtime.owners
 
     def partition_of(self, group_id: str) -> int:

@@ -18,6 +18,7 @@ from ottla.coordinator.groups.kinds import KINDS, SIMPLE
 from ottla.coordinator.kinds.kind import Group
 from ottla.coordinator.offsets.records import OFFSET_TYPES, read_offset, read_place
 from ottla.coordinator.runtime.shard import Shard
+from ottla.events.kinds.event_kind import EventKind
 from ottla.protocol.records import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.kinds.kind import Kinds
     from ottla.coordinator.kinds.kind import Replay as KindReplay
-    from ottla.coordinator.notes import Happened
     from ottla.coordinator.runtime.kind import Kind
     from ottla.coordinator.runtime.shard import Replay
 
@@ -40,7 +40,7 @@ class GroupShard(Shard[Group]):
         config: GroupConfig,
         now_ms: int,
         *,
-        notes_wanted: Container[Happened] = frozenset(),
+        notes_wanted: Container[EventKind] = frozenset(),
         only_group_id: str | None = None,
         kinds: Kinds = KINDS,
     ) -> None:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.kinds.outside import RequestRow
     from ottla.coordinator.kinds.view import MemberView, WaitsFor
-    from ottla.coordinator.notes import Happened
     from ottla.coordinator.offsets.store import Offsets
     from ottla.coordinator.runtime.kind import Kind
+    from ottla.events.kinds.event_kind import EventKind
 
 
 class Group(AnyGroup, Protocol):
     """The machine of a group of any kind. To look at: only its step changes it."""
 
     offsets: Offsets
-    notes_wanted: Container[Happened]
+    notes_wanted: Container[EventKind]
 
     @property
     def protocol_type(self) -> str | None:
@@ -70,7 +70,7 @@ class GroupsOfShard(Protocol):
     def config(self) -> GroupConfig: ...
 
     @property
-    def notes_wanted(self) -> Container[Happened]:
+    def notes_wanted(self) -> Container[EventKind]:
         """What groups are made with."""
 
     def is_about(self, group_id: str, /) -> bool:
@@ -88,7 +88,7 @@ class Create(Protocol[G_co]):
         /,
         *,
         is_unwritten: bool,
-        notes_wanted: Container[Happened],
+        notes_wanted: Container[EventKind],
     ) -> G_co:
         """`is_unwritten`: it is created just now, and no record says so yet."""
 

@@ -15,13 +15,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.offsets import answers
 from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
 from ottla.coordinator.offsets.records import offset_tombstone
 from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
@@ -163,13 +164,15 @@ def tombstones_written(group: AnyGroup, written: TombstonesWritten, error: Error
     reply = written.reply
     if error is not ErrorCode.NONE:
         answered = WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="tombstones", error=answered.name)
+        note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="tombstones", error=answered.name)
         if reply is not None:
             reply = Reply(reply.token, written.refused(answered))
     else:
         for topic, partition in paced(written.removed):
             group.offsets.drop(topic, partition)
         if written.removed:
-            note(group, effects, Happened.OFFSETS_REMOVED, cause=written.cause, partitions=len(written.removed))
+            note(
+                group, effects, GroupEvents.GROUP_OFFSETS_REMOVED, cause=written.cause, partitions=len(written.removed)
+            )
     if reply is not None:
         effects.append(reply)

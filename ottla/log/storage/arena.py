@@ -56,6 +56,14 @@ class _Range(NamedTuple):
     end: int
 
 
+class _Kept(NamedTuple):
+    """Memory that was given back: how far it was written to, and how far it has pages."""
+
+    memory: mmap.mmap
+    limit: int
+    made: int
+
+
 class Block:
     """Memory of one chunk of a log. When nobody has it any more it goes back to the arena."""
 
@@ -97,8 +105,8 @@ class Arena:
         self._wanted: queue.SimpleQueue[_Range] = queue.SimpleQueue()
         #: Blocks that may have pages behind their limit, by `id`.
         self._ahead: dict[int, ref[Block]] = {}
-        #: Memory that was given back, with how far it has pages. Somebody may still be reading it.
-        self._kept: deque[tuple[mmap.mmap, int]] = deque()
+        #: Blocks that were given back. They may still be read.
+        self._kept: deque[_Kept] = deque()
 
     def new_block(self, capacity: int, *, begins_log: bool) -> Block:
         """A block with room for so many bytes. Raises OSError. `begins_log`: the log is small still."""
@@ -113,12 +121,12 @@ class Arena:
         """One that was given back, and that nobody reads any more."""
         with self._lock, suppress(IndexError):  # of those that were kept when this began, `give_back` may take some
             for _ in range(len(self._kept)):
-                memory, made = self._kept.popleft()
-                if len(memory) == capacity and is_let_go(memory):
-                    block = Block(self, memory, limit, max(limit, made))
+                kept = self._kept.popleft()
+                if len(kept.memory) == capacity and is_let_go(kept.memory):
+                    block = Block(self, kept.memory, limit, max(limit, kept.made))
                     self._ahead[id(block)] = ref(block)
                     return block
-                self._kept.append((memory, made))
+                self._kept.append(kept)
         return None
 
     def extend(self, block: Block, limit: int, *, is_busy: bool) -> None:
@@ -135,14 +143,18 @@ class Arena:
                 self._wanted.put(_Range(block.memory, start, end))
 
     def give_back(self, block: Block) -> None:
-        """Nobody writes to it any more. Its memory is kept for the next log, while any is busy. Takes no lock, for it
-        may be called from anywhere.
+        """The block has no writer any more. Its memory is kept for the next log, while any is busy; else the pages that
+        were made ahead go back to the system: a snapshot may read the memory for long. Takes no lock, for it may be
+        called from anywhere.
         """
         self._ahead.pop(id(block), None)
+        kept = _Kept(block.memory, block.limit, block.made)
         if self._thread is not None and self._spare_bytes() + block.made <= SPARE_BYTES_MAX:
-            self._kept.append((block.memory, block.made))
+            self._kept.append(kept)
             if self.is_at_rest:  # by now
-                self._kept.clear()
+                self._drop_kept()
+        else:
+            _free_pages(*kept)
 
     @property
     def is_at_rest(self) -> bool:
@@ -150,11 +162,16 @@ class Arena:
         return self._thread is None
 
     def _spare_bytes(self) -> int:
-        kept = sum(made for _, made in list(self._kept))
+        kept = sum(kept.made for kept in list(self._kept))
         return kept + sum(block.made - block.limit for block in self._blocks_ahead())
 
     def _blocks_ahead(self) -> list[Block]:
         return [block for found in list(self._ahead.values()) if (block := found()) is not None]
+
+    def _has_writer(self, memory: mmap.mmap) -> bool:
+        """Whether a log writes to this memory, or the next one will."""
+        memories = [*(block.memory for block in self._blocks_ahead()), *(kept.memory for kept in list(self._kept))]
+        return any(one is memory for one in memories)
 
     def _has_thread(self) -> bool:
         """Have the thread run, with the lock held. The machine may have none left."""
@@ -170,13 +187,17 @@ class Arena:
     def _rest(self) -> None:
         """Have the system take back all pages that nobody has written to. With the lock held."""
         self._thread = None  # first, so that what others give back from now on is not kept
-        self._kept.clear()
+        self._drop_kept()
         for block in self._blocks_ahead():
-            if block.made > block.limit:
-                with suppress(OSError):  # a process may have locked all of its memory
-                    block.memory.madvise(mmap.MADV_DONTNEED, block.limit, block.made - block.limit)
-                block.made = block.limit
+            _free_pages(block.memory, block.limit, block.made)
+            block.made = block.limit
         self._ahead.clear()
+
+    def _drop_kept(self) -> None:
+        """Keep no memory for the next log. What a snapshot reads of it stays until the snapshot goes."""
+        with suppress(IndexError):
+            while True:
+                _free_pages(*self._kept.popleft())
 
     def _run(self) -> None:
         assert self._make_pages is not None, "it is asked for where pages can be made"
@@ -189,12 +210,23 @@ class Arena:
                         continue
                     self._rest()
                 return
+            if not self._has_writer(wanted.memory):
+                continue
             try:
                 self._make_pages(*wanted)
             except (OSError, ImportError, AttributeError):
                 # There is no memory left, or this system or this Python can't: the writer finds out for itself.
                 self._is_possible = False
+            if not self._has_writer(wanted.memory):  # it went meanwhile
+                _free_pages(*wanted)
             del wanted
+
+
+def _free_pages(memory: mmap.mmap, start: int, end: int) -> None:
+    """Give pages behind what was written back to the system."""
+    if start < end:
+        with suppress(OSError, ValueError):  # a process may have locked all of its memory
+            memory.madvise(mmap.MADV_DONTNEED, start, end - start)
 
 
 def is_let_go(memory: mmap.mmap) -> bool:

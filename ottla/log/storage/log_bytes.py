@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+BYTES_MAX_SETTING: Final = "ottla.log.bytes.max"
 RECLAIM_INTERVAL_MS: Final = 1000
 
 

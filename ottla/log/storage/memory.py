@@ -7,10 +7,11 @@ a reader looks at it, so a fetch gets a view of it instead of a copy.
              │ batch batch … batch    ││ batch batch          │
              └────────────────────────┘└──────────────────────┘
 
-The first chunk starts small and doubles by copying into a new block, so that thousands of little topics cost little;
-from `CHUNK_BYTES_SMALL` on, a chunk is a block of `CHUNK_BYTES` from the `arena`, which makes the pages of a busy log
-ahead of it. A batch never spans two chunks. A fetch that does is the one case that copies. Each segment has its own
-chunks, so removing it gives its memory back once the last view is gone.
+The first chunk starts small and doubles by copying into a new block, so that thousands of little topics cost little.
+So does the first one behind what a log shares with a snapshot. From `CHUNK_BYTES_SMALL` on, a chunk is a block of
+`CHUNK_BYTES` from the `arena`, which makes the pages of a busy log ahead of it. A batch never spans two chunks. A fetch
+that does is the one case that copies. Each segment has its own chunks, so removing it gives its memory back once the
+last view is gone.
 
 Every batch has an entry in three arrays, sixteen bytes in all, so that any is found by one bisection; Kafka keeps an
 entry for every 4 KiB instead and scans from there (which batches have one is noted too, for answers that depend on it):
@@ -24,13 +25,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.log.storage.arena import ARENA, Block
 from ottla.log.storage.contract import LogState, StorageError, find_run
-from ottla.log.storage.log_bytes import LogBytes
+from ottla.log.storage.log_bytes import BYTES_MAX_SETTING, LogBytes
 from ottla.log.storage.segment import INDEX_INTERVAL_BYTES, AbortedTransaction, Segment
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class _Chunk:
 
     __slots__ = ("_block", "limit", "memory", "start", "used", "view")
 
-    def __init__(self, start: int, capacity: int) -> None:
-        """With room for so many bytes. Raises OSError or MemoryError."""
+    def __init__(self, start: int, capacity: int, *, begins_log: bool = False) -> None:
+        """With room for so many bytes. `begins_log`: little is written yet. Raises OSError or MemoryError."""
         self.start = start
         self.used = 0
         self.memory: bytearray | mmap.mmap
@@ -64,15 +65,20 @@ class _Chunk:
             self.memory = bytearray(capacity)
             self.limit = capacity
         else:
-            self._block = ARENA.new_block(capacity, begins_log=start == 0)
+            self._block = ARENA.new_block(capacity, begins_log=begins_log)
             self.memory = self._block.memory
             self.limit = self._block.limit
         self.view = memoryview(self.memory).toreadonly()
 
     @property
     def is_small(self) -> bool:
-        """Whether it is made larger when it is full, for it is the first and a small one."""
-        return self.start == 0 and self.limit <= CHUNK_BYTES_SMALL
+        """Whether it is made larger when it is full."""
+        return self._block is None and self.limit <= CHUNK_BYTES_SMALL
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is a large one that a copy of its log reads, and that can't be written to."""
+        return self._block is None and not self.is_small
 
     def extend(self, end: int) -> bool:
         """Have it filled up to `end`; False if there is no room for that."""
@@ -178,16 +184,22 @@ class MemorySegment(Segment):
         """The last chunk made larger, or a new one, with room for `size` more bytes."""
         if chunk is not None and chunk.extend(chunk.used + size):
             return chunk
-        if chunk is not None and not chunk.is_small:
-            return self._add(_Chunk(chunk.start + chunk.used, max(CHUNK_BYTES, size)))
-        needed = size if chunk is None else chunk.used + size
+        start = 0 if chunk is None else chunk.start
+        needed = size
+        if chunk is not None and chunk.is_small:
+            needed += chunk.used
+        elif chunk is not None:
+            start += chunk.used
+            if not chunk.is_shared:
+                return self._add(_Chunk(start, max(CHUNK_BYTES, size)))
         doubled = max(CHUNK_BYTES_FIRST, 1 << (needed - 1).bit_length())
-        larger = _Chunk(0, doubled if doubled <= CHUNK_BYTES_SMALL else max(CHUNK_BYTES, needed))
-        if chunk is not None:
+        capacity = doubled if doubled <= CHUNK_BYTES_SMALL else max(CHUNK_BYTES, needed)
+        larger = _Chunk(start, capacity, begins_log=True)
+        if chunk is not None and chunk.is_small:
             larger.memory[: chunk.used] = chunk.view[: chunk.used]
             larger.used = chunk.used
-            self._chunks.clear()
-            self._starts.clear()
+            self._chunks.pop()
+            self._starts.pop()
         return self._add(larger)
 
     def copy(self) -> MemorySegment:
@@ -262,14 +274,16 @@ class FrozenLog:
 class MemoryStorage:
     """A partition's batches in memory, on one account with all others. Fills `contract.LogStorage`."""
 
-    __slots__ = ("_log_bytes", "_producers", "_state", "segments")
+    __slots__ = ("_full", "_log_bytes", "_producers", "_state", "segments")
 
     #: Memory does not fail once it is there.
     is_offline: Final = False
     is_replacing: Final = False
 
-    def __init__(self, log_bytes: LogBytes, wall_ms: int) -> None:
+    def __init__(self, log_bytes: LogBytes, wall_ms: int, full: Callable[[str, str], object] | None = None) -> None:
+        """`full`: called with what is full, and a sentence, for each batch that there is no room for."""
         self.segments = [MemorySegment(0, wall_ms)]
+        self._full = full
         self._log_bytes = log_bytes
         self._state: LogState | None = None
         self._producers: tuple[int, Sequence[ProducerEntry]] | None = None
@@ -287,15 +301,21 @@ class MemoryStorage:
         size = len(batch)
         account = self._log_bytes
         if not account.take(size, wall_ms):
-            raise StorageError(
+            raise self._refused(
+                BYTES_MAX_SETTING,
                 f"the logs hold {account.bytes_held} of {account.bytes_max} bytes and {size} more don't fit; raise "
-                "ottla.log.bytes.max, lower retention.ms or retention.bytes of your topics, or delete some"
+                f"{BYTES_MAX_SETTING}, lower retention.ms or retention.bytes of your topics, or delete some",
             )
         try:
             self.segments[-1].append(batch, last_offset, max_timestamp, wall_ms, head)
-        except StorageError:
+        except StorageError as error:
             account.give_back(size)
-            raise
+            raise self._refused("memory", str(error)) from error
+
+    def _refused(self, limit: str, reason: str) -> StorageError:
+        if self._full is not None:
+            self._full(limit, reason)
+        return StorageError(reason)
 
     def roll(self, base_offset: int, wall_ms: int) -> None:
         assert base_offset > self.segments[-1].base_offset

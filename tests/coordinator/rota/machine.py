@@ -19,7 +19,7 @@ from typing import Any
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.kinds.kind import GroupsOfShard
 from ottla.coordinator.kinds.view import MemberView, WaitsFor
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.offsets import removal
 from ottla.coordinator.offsets.commit import OffsetsWritten, keep_offsets, write_offsets
 from ottla.coordinator.offsets.events import DeleteRequested, OffsetCommitRequested, OffsetFetchRequested
@@ -29,6 +29,8 @@ from ottla.coordinator.offsets.store import Offsets
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Disarm, Effects, Ended, Reply, Token
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
 from ottla.coordinator.runtime.records import Record
+from ottla.events.kinds.event_kind import EventKind
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 ROTA_TYPE = 60
@@ -91,7 +93,7 @@ class Rota:
     config: GroupConfig
     _now_ms: int
     is_unwritten: bool = False
-    notes_wanted: Container[Happened] = frozenset()
+    notes_wanted: Container[EventKind] = frozenset()
     state: RotaState = RotaState.EMPTY
     generation_id: int = 0
     turns: dict[str, str] = field(default_factory=dict)
@@ -152,11 +154,18 @@ def step(rota: Rota, now_ms: int, event: Any) -> Effects:
         case EnlistRequested(token, member_id, topic):
             if rota.is_unwritten:
                 rota.is_unwritten = False
-                note(rota, effects, Happened.GROUP_CREATED, cause=Cause.JOIN)
+                note(rota, effects, GroupEvents.GROUP_CREATED, cause=Cause.JOIN)
             rota.turns[member_id] = topic
             rota.waiting.append(token)
             _arm(rota, effects, f"turn-{member_id}", now_ms + SESSION_MS)
-            note(rota, effects, Happened.MEMBER_JOINED, member_id=member_id, client_id=member_id, client_host="/rota")
+            note(
+                rota,
+                effects,
+                GroupEvents.GROUP_MEMBER_JOINED,
+                member_id=member_id,
+                client_id=member_id,
+                client_host="/rota",
+            )
             _hand_over(rota, now_ms, effects, RotaCause.ENLISTED, member_id, has_beaten=member_id)
         case BeatRequested(token, member_id):
             is_member = member_id in rota.turns
@@ -181,11 +190,11 @@ def step(rota: Rota, now_ms: int, event: Any) -> Effects:
         case AppendCompleted(RotaWritten(generation_id), error):
             if generation_id == rota.generation_id and rota.state is RotaState.HANDOVER:
                 rota.state = RotaState.STABLE
-                note(rota, effects, Happened.REBALANCE_COMPLETED, protocol_name="turns")
+                note(rota, effects, GroupEvents.GROUP_REBALANCE_COMPLETED, protocol_name="turns")
                 waiting, rota.waiting = rota.waiting, []
                 effects += [Reply(token, error) for token in waiting]  # type: ignore[arg-type]
         case Loaded():
-            note(rota, effects, Happened.GROUP_LOADED, member_ids=list(rota.turns))
+            note(rota, effects, GroupEvents.GROUP_LOADED, member_ids=list(rota.turns))
             for member_id in rota.turns:
                 _arm(rota, effects, f"turn-{member_id}", now_ms + SESSION_MS)
         case Unloaded():
@@ -225,7 +234,7 @@ def _disarm(rota: Rota, effects: Effects, timer_key: str) -> None:
 def _remove(rota: Rota, now_ms: int, effects: Effects, member_id: str, cause: RotaCause, reason: str | None) -> None:
     if rota.turns.pop(member_id, None) is None:
         return
-    note(rota, effects, Happened.MEMBER_REMOVED, member_id=member_id, cause=cause, reason=reason)
+    note(rota, effects, GroupEvents.GROUP_MEMBER_REMOVED, member_id=member_id, cause=cause, reason=reason)
     _hand_over(rota, now_ms, effects, cause, member_id, reason=reason)
 
 
@@ -241,7 +250,7 @@ def _hand_over(
 ) -> None:
     rota.generation_id += 1
     rota.state = RotaState.HANDOVER if rota.turns else RotaState.EMPTY
-    note(rota, effects, Happened.REBALANCE_STARTED, cause=cause, member_id=member_id, reason=reason)
+    note(rota, effects, GroupEvents.GROUP_REBALANCE_STARTED, cause=cause, member_id=member_id, reason=reason)
     rota.missing = {one: None for one in rota.turns if one != has_beaten}
     if rota.missing:
         _arm(rota, effects, "handover", now_ms + HANDOVER_MS)

@@ -194,6 +194,34 @@ def test_nothing_is_kept_at_rest(arena: Arena) -> None:
     assert not arena._kept
 
 
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept for the next log", "not kept"])
+def test_pages_made_ahead_of_a_block_that_is_only_read_go_back(
+    arena: Arena, pages: Pages, monkeypatch: pytest.MonkeyPatch, is_kept: bool
+) -> None:
+    """A snapshot reads what was written for as long as it likes. What lies behind that nobody will ever write."""
+    freed: list[tuple[int, int]] = []
+
+    class Memory(mmap.mmap):
+        def madvise(self, option: int, start: int = 0, length: int = 0) -> None:
+            if option == mmap.MADV_DONTNEED:
+                freed.append((start // MIB, (start + length) // MIB))
+
+    monkeypatch.setattr(mmap, "mmap", Memory)
+    stay_busy(monkeypatch)
+    busy, block = new_block(arena), new_block(arena)
+    block.extend(5 * MIB)
+    pages.until_asked(1)
+    snapshot = memoryview(block.memory)
+    with monkeypatch.context() as full:
+        if not is_kept:
+            full.setattr(arena_module, "SPARE_BYTES_MAX", 0)
+        del block
+    assert bool(arena._kept) is is_kept
+    rest(arena, busy, monkeypatch)
+    assert freed[0] == (6, 14)
+    snapshot.release()
+
+
 def test_what_is_given_back_while_the_thread_ends_is_not_kept(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a thread that runs beside it."""
     stay_busy(monkeypatch)

@@ -30,8 +30,8 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     asked: list[int] = []
 
     class Noted(memory._Chunk):
-        def __init__(self, start: int, capacity: int) -> None:
-            super().__init__(start, capacity)
+        def __init__(self, start: int, capacity: int, *, begins_log: bool = False) -> None:
+            super().__init__(start, capacity, begins_log=begins_log)
             asked.append(capacity)
 
     monkeypatch.setattr(memory, "_Chunk", Noted)
@@ -83,6 +83,22 @@ def test_each_segment_begins_small_again(blocks: list[int]) -> None:
     storage.roll(1, 0)
     append(storage, 100)
     assert blocks == [CHUNK_BYTES, CHUNK_BYTES_FIRST]
+
+
+def test_behind_what_is_shared_with_a_snapshot_a_log_begins_small_again(blocks: list[int]) -> None:
+    """Snapshot, restore, go on, again and again: no block of 64 MiB each time for a few bytes."""
+    storage = new_storage()
+    append(storage, 600 * KIB)
+    segment = storage.segments[0].copy()
+    for offset in (1, 2):
+        segment.append(b"b" * 700, offset, 0, 0)
+        segment = segment.copy()
+    assert blocks == [CHUNK_BYTES, CHUNK_BYTES_FIRST, 2 * CHUNK_BYTES_FIRST]
+    segment.append(b"c" * CHUNK_BYTES_SMALL, 3, 0, 0)
+    segment.append(b"d" * 100, 4, 0, 0)
+    assert blocks[3:] == [CHUNK_BYTES]
+    assert bytes(segment.slice(600 * KIB - 1, 3)) == b"\0bb"
+    assert bytes(segment.slice(segment.size_bytes - 101, 2)) == b"cd"
 
 
 def test_a_range_is_a_view_unless_it_spans_two_chunks() -> None:
