@@ -10,6 +10,7 @@ Kafka: GroupCoordinatorService.
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from ottla.coordinator.groups.kinds import KINDS, SIMPLE
@@ -60,10 +61,12 @@ class Coordinator:
         self.kinds = kinds
         self._requests = all_requests(kinds)
         self._creators = {event: kind for kind in kinds.values() for event in kind.requests}
-        #: By the class of a group's machine, the requests that it takes without a further look at them.
-        self._taken_at_once = {
-            machine: frozenset(event for event in (*OF_EVERY_KIND, *kind.requests) if not self._is_looked_at(event))
-            for machine, kind in kinds.items()
+        #: By class of requests, the class of the groups that take them without a further look at them.
+        self._takers: dict[type, type] = {
+            **{event: kind.machine for event, kind in self._creators.items()},
+            **dict.fromkeys(OF_EVERY_KIND, object),
+            **{event: NoneType for event, row in self._requests.items() if row.allows_session is not None},
+            TxnOffsetCommitRequested: NoneType,
         }
         self.is_started = True
         self.runtime: Runtime[Group] = Runtime(
@@ -116,7 +119,7 @@ class Coordinator:
         `is_long`: it may be much work, which is done in slices then.
         """
         owner = self._owners.get(group_id)
-        if owner is not None and group_id and event.__class__ in self._taken_at_once[owner.machine.__class__]:
+        if owner is not None and group_id and isinstance(owner.machine, self._takers[type(event)]):
             if is_long:
                 owner.post_long(event)
             else:
@@ -129,9 +132,6 @@ class Coordinator:
         else:
             owner = owner or self._create(group_id, self._creators.get(event.__class__, SIMPLE))
             (owner.post_long if is_long else owner.post)(event)
-
-    def _is_looked_at(self, event: type) -> bool:
-        return event is TxnOffsetCommitRequested or self._requests[event].allows_session is not None
 
     def intervene(self, group_id: str, event: object) -> None:
         """Do this to a group that is here, before anything else happens; it is done when this returns."""
