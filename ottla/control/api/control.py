@@ -41,13 +41,13 @@ from ottla.control.api.route import Answer, Route, any_name
 from ottla.control.api.state_routes import STATE_ROUTES
 from ottla.control.state.groups import look_at_groups
 from ottla.control.state.timeline import History
+from ottla.control.state.waiting import NotInTime
 
 if TYPE_CHECKING:
     from ottla.control.api.faults import FaultControl
     from ottla.control.api.running import RunningBroker
     from ottla.control.api.state import StateControl
     from ottla.control.state.groups import GroupView
-    from ottla.purgatory import Purgatory
 
 #: For the timeline.
 EVENTS_KEPT_MAX: Final = 2_000
@@ -183,7 +183,10 @@ class Control:
         """POST /clock/advance"""
         ms = _read_ms(body)
         refuse_to_move(self.server)
-        await self.server.advance(ms)
+        try:
+            await self.server.advance(ms)
+        except NotInTime as late:
+            raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
         return await self.clock(b"")
 
     async def events(self, query: bytes) -> Feed:
@@ -194,13 +197,8 @@ class Control:
         """GET /counters"""
         cluster, services, timer = self._cluster, self.server.services, self.server.timer
         groups = services.group_coordination.of_node.values()
-        purgatories: list[tuple[int | None, Purgatory[Any]]] = [
-            (node_id, purgatory)
-            for coordination in services.coordinations
-            for node_id, coordinator in coordination.of_node.items()
-            for purgatory in coordinator.runtime.purgatories.values()
-        ]
-        purgatories += [(None, services.delayed_operations.produce), (None, services.delayed_operations.fetch)]
+        _ = services.delayed_operations  # so that its purgatories are registered
+        registered = sorted(services.purgatories, key=lambda one: one.node_id is None)
         return {
             "connections": {str(node_id): count for node_id, count in self.server.connection_counts.items()},
             "topics": len(cluster.topics),
@@ -210,13 +208,13 @@ class Control:
             "timer": {"pending": timer.size, "fired": timer.fired, "wake_ups": timer.wake_ups},
             "purgatories": [
                 {
-                    "name": purgatory.name,
-                    "node_id": node_id,
-                    "watched": purgatory.watched,
-                    "delayed": purgatory.delayed,
-                    "expired": purgatory.expired,
+                    "name": one.purgatory.name,
+                    "node_id": one.node_id,
+                    "watched": one.purgatory.watched,
+                    "delayed": one.purgatory.delayed,
+                    "expired": one.purgatory.expired,
                 }
-                for node_id, purgatory in purgatories
+                for one in registered
             ],
         }
 
