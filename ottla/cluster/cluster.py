@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ottla.events.stream import Stream
     from ottla.log.logs import Logs
     from ottla.log.partition import Partition
-    from ottla.log.storage.contract import WrapStorage
 
 
 class Cluster:
@@ -43,16 +42,13 @@ class Cluster:
         settings: Settings,
         wall_ms: Callable[[], int],
         events: Stream,
-        wrap_storage: WrapStorage | None = None,
-        dice: Random | None = None,
+        random: Random | None = None,
     ) -> None:
-        """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
-        if anything is. `dice`: what ids are drawn from; None: the system's.
-        """
+        """`wall_ms`: the date, in milliseconds since 1970. `random`: draws ids; None: the system's random numbers."""
         self.settings = settings
         self.wall_ms = wall_ms
         self.events = events
-        self.dice: Random = dice or SystemRandom()
+        self.random: Random = random or SystemRandom()
         self.cluster_id = uuid_text(self.new_uuid())
         #: All nodes, by id, be they up or not.
         self.all_nodes: dict[int, Node] = {}
@@ -72,7 +68,6 @@ class Cluster:
         self.transaction_partitions_count: int = settings["transaction.state.log.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
-        self._wrap_storage = wrap_storage
         #: Of topics, those included that are being made or deleted.
         self._names: set[str] = set()
         self._names_by_unified: dict[str, list[str]] = {}
@@ -86,7 +81,7 @@ class Cluster:
 
     def new_uuid(self) -> bytes:
         """An id for a topic."""
-        return random_uuid(self.dice.randbytes)
+        return random_uuid(self.random.randbytes)
 
     @property
     def node_ids(self) -> list[int]:
@@ -107,7 +102,7 @@ class Cluster:
         """All logs of the process; made with the first topic."""
         from ottla.log.logs import Logs
 
-        return Logs(self.settings, self.wall_ms, self.store, self._wrap_storage, self._tell_full)
+        return Logs(self.settings, self.wall_ms, self.store, self._tell_full)
 
     def _tell_full(self, topic: str, partition: int, limit: str, reason: str) -> None:
         self.events.tell(Kind.LOG_FULL, topic=topic, partition=partition, limit=limit, reason=reason)

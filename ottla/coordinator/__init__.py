@@ -1,7 +1,7 @@
 """Who owns which partition, and how far they read: groups, their members, their offsets, their log.
 
 A group is a *machine*: data, and a pure function (machine, now_ms, event) -> effects, without I/O, without waiting,
-without a clock, without dice. The rooms, each of which knows only those below it:
+without a clock, without random numbers. The rooms, each of which knows only those below it:
 
     groups/     the group coordinator of a node: its shards, and which requests get to a group
     classic/    the machine of JoinGroup and SyncGroup. A good order to read in: states, situations and decisions (the

@@ -167,7 +167,7 @@ def brokers() -> Iterator[tuple[RunningBroker, RunningBroker]]:
 def begin_anew(broker: RunningBroker) -> None:
     def begin() -> None:
         cluster = broker.server.cluster
-        cluster.dice = Random(1)  # for the topics' ids
+        cluster.random = Random(1)  # for the topics' ids
         if TOPIC in cluster.topics:
             cluster.delete_topic(cluster.topics[TOPIC])
         cluster.create_topic(TOPIC, [[1]] * PARTITIONS, {})
@@ -217,5 +217,5 @@ def test_the_same_bytes_come_to_the_same(
 
 def test_one_of_them_has_short_ways(brokers: tuple[RunningBroker, RunningBroker]) -> None:
     """Or nothing is said above."""
-    routes = [broker.server._doors.listeners[0].routes.find(b"\0\0\0\7") for broker in brokers]
+    routes = [broker.server.sockets.listeners[0].routes.find(b"\0\0\0\7") for broker in brokers]
     assert [route.answer_plain is not None for route in routes] == [True, False]

@@ -27,7 +27,7 @@ sys.exit(main(["serve", "--listen", "127.0.0.1:0"]))
 _WAITING = {
     "aiokafka": "ottla topics and groups",
     "h11": "--control",
-    "ottla.control.api": "--control",
+    "ottla.control": "--control, --seed and --clock auto",
     "ottla.broker.groups.journal_file": "--journal",
     "ottla.broker.network.timed_call": "--log-level debug",
     "ottla.broker.events": "the first group",

@@ -70,10 +70,10 @@ def never() -> bool:
 
 def test_time_does_not_go_further_than_its_limit(kafka: Broker) -> None:
     """The error says what was waited for, and what would have come next."""
-    began_ms = kafka.look(lambda server: server.clock.now_ms())
+    began_ms = kafka.look(lambda broker: broker.server.clock.now_ms())
     with pytest.raises(NotInTime, match=r"by 1500 ms in vain for never; next: round .* in \d+ ms"):
         kafka.advance_until(never, limit_ms=1_500)
-    assert kafka.look(lambda server: server.clock.now_ms()) == began_ms + 1_500
+    assert kafka.look(lambda broker: broker.server.clock.now_ms()) == began_ms + 1_500
 
 
 def test_deadlines_say_what_they_are(kafka: Broker) -> None:
@@ -112,21 +112,21 @@ def test_time_goes_by_itself_where_every_client_waits() -> None:
     """The first rebalance takes its 3 s of the broker's, and nobody moves the clock; with nobody there it stands."""
     with Broker(clock="auto", autojump_threshold_ms=10, settings={"group.initial.rebalance.delay.ms": 3_000}) as auto:
         auto.topic("orders").create(partitions=1)
-        began_ms = auto.look(lambda server: server.clock.now_ms())
+        began_ms = auto.look(lambda broker: broker.server.clock.now_ms())
         with consuming(auto.bootstrap_servers, "kitchen", "orders", settings=SILENT):
             auto.group("kitchen").wait_for_assignment()
-            assert auto.look(lambda server: server.clock.now_ms()) >= began_ms + 3_000
+            assert auto.look(lambda broker: broker.server.clock.now_ms()) >= began_ms + 3_000
         assert auto.timeline.of("time.advanced")
 
 
 def test_time_stands_still_where_nobody_waits() -> None:
     """Rounds of the broker's own are no reason to move it."""
     with Broker(clock="auto", autojump_threshold_ms=1) as auto:
-        began_ms = auto.look(lambda server: server.clock.now_ms())
+        began_ms = auto.look(lambda broker: broker.server.clock.now_ms())
         for _ in range(50):
             auto.topic("orders").create()
             auto.topic("orders").delete()
-        assert auto.look(lambda server: server.clock.now_ms()) == began_ms
+        assert auto.look(lambda broker: broker.server.clock.now_ms()) == began_ms
 
 
 def test_time_that_is_the_machines_cannot_be_moved() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.internal.coordination import Coordination
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.runtime.log import Log as GroupLog
     from ottla.events.stream import Event, Stream
     from ottla.log.partition import Partition
     from ottla.log.transaction_marker import EndedTransaction
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from ottla.settings.settings import Settings
 
 #: Puts something around the group log, such as a fault.
-WrapGroupLog: TypeAlias = "Callable[[GroupLog], GroupLog]"
 
 _MS_PER_MINUTE = 60_000
 
@@ -96,22 +94,10 @@ class GroupTidings:
 class GroupCoordination(Coordination[Coordinator]):
     """The coordinators of all nodes, and what they have to know of the cluster's topics."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        timer: Timer,
-        tasks: TaskGroup,
-        background: Background,
-        pace: Pace,
-        *,
-        wrap_group_log: WrapGroupLog | None,
-    ) -> None:
-        """`wrap_group_log`: what is to stand around the group log, if anything is."""
+    def __init__(self, cluster: Cluster, timer: Timer, tasks: TaskGroup, background: Background, pace: Pace) -> None:
         super().__init__("groups")
         config = group_config(cluster.settings, cluster.group_partitions_count)
-        group_log: GroupLog = InternalLog(cluster, GROUP_TOPIC)
-        if wrap_group_log is not None:
-            group_log = wrap_group_log(group_log)
+        group_log = InternalLog(cluster, GROUP_TOPIC)
         notes = NotesToStream(cluster.events)
         self._cluster = cluster
         tidings = GroupTidings(cluster.events, config.offsets_topic_num_partitions)

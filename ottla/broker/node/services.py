@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.delayed.operations import DelayedOperations
-    from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
+    from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.broker.upkeep.background import Background
@@ -54,7 +54,6 @@ class Services:
         cluster: Cluster,
         timer: Timer,
         tasks: TaskGroup,
-        wrap_group_log: WrapGroupLog | None,
         stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """For the arguments see `assembly`."""
@@ -62,7 +61,6 @@ class Services:
         self._cluster = cluster
         self._timer = timer
         self._tasks = tasks
-        self._wrap_group_log = wrap_group_log
         #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
         self.moved: dict[Partition, None] = {}
         #: All that were made, in order.
@@ -134,14 +132,7 @@ class Services:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
 
-        coordination = GroupCoordination(
-            self._cluster,
-            self._timer,
-            self._tasks,
-            self.background,
-            self.pace,
-            wrap_group_log=self._wrap_group_log,
-        )
+        coordination = GroupCoordination(self._cluster, self._timer, self._tasks, self.background, self.pace)
         return self._enter_coordination(coordination)
 
     @cached_property

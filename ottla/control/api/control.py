@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla import __version__
 from ottla.broker.groups.notes import LastRebalances
-from ottla.broker.lifecycle.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
 from ottla.control.api import clock_verbs, group_verbs
@@ -40,12 +39,14 @@ from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import Answer, Route, any_name
 from ottla.control.api.state_routes import STATE_ROUTES
 from ottla.control.state.groups import look_at_groups
+from ottla.control.state.stopping import Stopping
 from ottla.control.state.timeline import History
 
 if TYPE_CHECKING:
+    from ottla.broker.lifecycle.server import Server
     from ottla.control.api.faults import FaultControl
-    from ottla.control.api.running import RunningBroker
     from ottla.control.api.state import StateControl
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.groups import GroupView
     from ottla.purgatory import Purgatory
 
@@ -74,8 +75,9 @@ _TOLD_OF_MEMBERS: Final = (
 class Control:
     """Answers requests about one broker."""
 
-    def __init__(self, server: RunningBroker) -> None:
-        self.server = server
+    def __init__(self, broker: ControlledBroker) -> None:
+        self.broker = broker
+        self.server = server = broker.server
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances(server.events)
         self._history = History(server.events, server.clock.now_ms(), EVENTS_KEPT_MAX)
@@ -85,14 +87,14 @@ class Control:
         """Who answers what concerns the broker's state."""
         from ottla.control.api.state import StateControl
 
-        return StateControl(self.server, self._history)
+        return StateControl(self.broker, self._history)
 
     @cached_property
     def faults(self) -> FaultControl:
         """Who answers what concerns faults."""
         from ottla.control.api.faults import FaultControl
 
-        return FaultControl(self.server)
+        return FaultControl(self.broker)
 
     async def answer(self, method: str, path: str, argument: bytes) -> Answer | Feed:
         """The answer to one request; `argument` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
@@ -148,13 +150,13 @@ class Control:
     async def stop_node(self, body: bytes) -> Answer:
         """POST /nodes/stop"""
         asked = _read_body(body, '{"node_id": 2, "hard": true}', hard=bool)
-        await self._switch(self.server.stop_node(asked["node_id"], hard=asked.get("hard", False)))
+        await self._switch(self.broker.nodes.stop(asked["node_id"], hard=asked.get("hard", False)))
         return await self.nodes(b"")
 
     async def start_node(self, body: bytes) -> Answer:
         """POST /nodes/start"""
         asked = _read_body(body, '{"node_id": 2}')
-        await self._switch(self.server.start_node(asked["node_id"]))
+        await self._switch(self.broker.nodes.start(asked["node_id"]))
         return await self.nodes(b"")
 
     async def _switch(self, work: Awaitable[None]) -> None:
@@ -173,7 +175,7 @@ class Control:
         """GET /clock"""
         clock = self.server.clock
         return {
-            "clock": self.server.clock_kind,
+            "clock": self.broker.clock_kind,
             "now_ms": clock.now_ms(),
             "wall_ms": clock.wall_ms(),
             "next_deadline_ms": self.server.timer.next_deadline_ms(),
@@ -183,7 +185,7 @@ class Control:
         """POST /clock/advance"""
         ms = _read_ms(body)
         refuse_to_move(self.server)
-        await self.server.advance(ms)
+        await self.broker.time.advance(ms)
         return await self.clock(b"")
 
     async def events(self, query: bytes) -> Feed:
@@ -247,7 +249,7 @@ def _read_body(body: bytes, example: str, **optional: type) -> dict[str, Any]:
 
 
 def _of_server(
-    verb: Callable[[RunningBroker, bytes], Awaitable[Answer]],
+    verb: Callable[[Server, bytes], Awaitable[Answer]],
 ) -> Callable[[Control, bytes], Awaitable[Answer]]:
     """A verb that needs nothing but the broker."""
     return lambda control, body: verb(control.server, body)
@@ -304,7 +306,7 @@ ROUTES: Final[tuple[Route[Control], ...]] = (
         "POST",
         "/clock/advance_until",
         'move the virtual clock until {"group_id": ..., "state": ..., "limit_ms": ...}',
-        _of_server(clock_verbs.advance_until),
+        lambda control, body: clock_verbs.advance_until(control.broker, body),
     ),
     Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),
     *FAULT_ROUTES,

@@ -22,21 +22,21 @@ from ottla.control.state.groups import look_at_group
 from ottla.control.state.topics import NoSuchTopic, look_at_topic
 
 if TYPE_CHECKING:
-    from ottla.control.api.running import RunningBroker
+    from ottla.broker.lifecycle.server import Server
 
 Answer: TypeAlias = dict[str, Any]
 
 _MEMBER: Final = '{"group_id": "kitchen", "member": "ana-*"}'
 
 
-async def expire(server: RunningBroker, body: bytes) -> Answer:
+async def expire(server: Server, body: bytes) -> Answer:
     """POST /groups/expire"""
     asked = read_body(body, _MEMBER, {"group_id": str, "member": str})
     with _refusing():
         return {"member_ids": groups.expire(server.services, asked["group_id"], asked["member"])}
 
 
-async def evict(server: RunningBroker, body: bytes) -> Answer:
+async def evict(server: Server, body: bytes) -> Answer:
     """POST /groups/evict"""
     asked = read_body(body, _MEMBER, {"group_id": str, "member": str}, {"reason": str})
     with _refusing():
@@ -44,7 +44,7 @@ async def evict(server: RunningBroker, body: bytes) -> Answer:
         return {"member_ids": ids}
 
 
-async def rebalance(server: RunningBroker, body: bytes) -> Answer:
+async def rebalance(server: Server, body: bytes) -> Answer:
     """POST /groups/rebalance"""
     asked = read_body(body, '{"group_id": "kitchen"}', {"group_id": str}, {"reason": str})
     with _refusing():
@@ -52,7 +52,7 @@ async def rebalance(server: RunningBroker, body: bytes) -> Answer:
         return {"state": look_at_group(server.services, server.cluster, asked["group_id"]).state}
 
 
-async def move(server: RunningBroker, body: bytes) -> Answer:
+async def move(server: Server, body: bytes) -> Answer:
     """POST /groups/move"""
     asked = read_body(body, '{"group_id": "kitchen", "to": 2}', {"group_id": str, "to": int})
     with _refusing():
@@ -60,7 +60,7 @@ async def move(server: RunningBroker, body: bytes) -> Answer:
         return {"coordinator": asked["to"]}
 
 
-async def move_leader(server: RunningBroker, body: bytes) -> Answer:
+async def move_leader(server: Server, body: bytes) -> Answer:
     """POST /topics/move_leader"""
     example = '{"topic": "orders", "partition": 0, "to": 2}'
     asked = read_body(body, example, {"topic": str, "partition": int, "to": int})

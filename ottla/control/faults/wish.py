@@ -50,7 +50,7 @@ def read_fault(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fa
     for word, verb in verbs.items():
         _narrow(aim, word, verb)
     aim.check(target)
-    times = _read_times(wish, around.cluster.dice)
+    times = _read_times(wish, around.cluster.random)
     actions = [verb.action(word, wish[word], around, aim) for word, verb in verbs.items()]
     text = f"{_aim_text(wish, aim)}: {', then '.join(action.text for action in actions)}, {times.text}"
     return Fault.new(number, text, aim, target, actions, times, may_not_fire=_read_flag(wish, "may_not_fire"))
@@ -74,7 +74,7 @@ def read_hold(number: int, wish: Mapping[str, Any], around: Surroundings) -> Fau
     else:
         target, action = _read_deadline(wish, aim, around.cluster.all_nodes)
     aim.check(target)
-    times = _read_times(wish, around.cluster.dice)
+    times = _read_times(wish, around.cluster.random)
     text = f"{_aim_text(wish, aim)}: {action.text}, {times.text}"
     return Fault.new(number, text, aim, target, [action], times, may_not_fire=_read_flag(wish, "may_not_fire"))
 
@@ -194,7 +194,7 @@ def _read_flag(wish: Mapping[str, Any], word: str) -> bool:
     return value
 
 
-def _read_times(wish: Mapping[str, Any], dice: Random) -> Times:
+def _read_times(wish: Mapping[str, Any], random: Random) -> Times:
     said = [word for word in TIMES_WORDS if wish.get(word) is not None and wish[word] is not False]
     if len(said) > 1:
         raise BadFault(f"{' and '.join(said)} are both said; how often it happens can be said once")
@@ -206,16 +206,16 @@ def _read_times(wish: Mapping[str, Any], dice: Random) -> Times:
     if word == "once":
         return First(1)
     if word == "probability":
-        return _read_probability(wish, dice)
+        return _read_probability(wish, random)
     count = _number(wish, word, 1, _COUNT_MAX)
     return First(count) if word in ("times", "first") else Nth(count, is_repeated=word == "every")
 
 
-def _read_probability(wish: Mapping[str, Any], dice: Random) -> WithProbability:
+def _read_probability(wish: Mapping[str, Any], random: Random) -> WithProbability:
     probability = wish["probability"]
     if type(probability) not in (int, float) or not 0 < probability <= 1:
         raise BadFault(f"probability is a number above 0 and up to 1, not {probability!r}")
-    seed = dice.randint(0, SEED_MAX) if wish.get("seed") is None else _number(wish, "seed", 0, SEED_MAX)
+    seed = random.randint(0, SEED_MAX) if wish.get("seed") is None else _number(wish, "seed", 0, SEED_MAX)
     return WithProbability(probability, seed)
 
 
