@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from ottla.events.kind import KINDS, Kind
-from ottla.nearest import nearest
 from ottla.protocol.registry import all_apis
+from ottla.text.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -253,7 +253,13 @@ class Broker(Looking, Clockwork, Faulting):
         if self._thread is None or not self._thread.is_alive():
             work.close()
             raise RuntimeError("this broker has stopped")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(_PATIENCE_S)
+        except TimeoutError:
+            if future.done():
+                raise
+            raise TimeoutError(f"the broker is busy: it has not done this within {_PATIENCE_S:.0f} s") from None
 
     def timeline_since(self, mark: int) -> Timeline:
         """All events since this mark. The broker need not run."""
@@ -396,7 +402,7 @@ def setting_text(value: object) -> str:
 
 def _unknown_setting(name: str) -> str:
     """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
-    from ottla.nearest import nearest
     from ottla.settings.table import all_settings
+    from ottla.text.nearest import nearest
 
     return f"there is no setting {name}; {nearest(name, all_settings())}"

@@ -57,7 +57,7 @@ def assemble(
         events.deliver_here(loop.call_soon_threadsafe)
     timer = Timer(clock, loop=loop, on_error=TimerErrors(events))
     tasks = tasks or SupervisedTasks(events)
-    cluster = Cluster(settings, clock.wall_ms, events, platform.random)
+    cluster = Cluster(settings, clock.wall_ms, events, platform.random_source)
     services = Services(cluster, timer, tasks, platform.stopwatch)
     nodes = {}
     for node_id in range(settings.first_node_id, settings.first_node_id + node_count):

@@ -1,4 +1,4 @@
-"""What a broker takes from the machine that it runs on: time, random numbers, files.
+"""What a broker takes from the machine that it runs on: time, a random source, files.
 
 Everything else in a broker follows from settings and requests. So a simulation, or a test of crashes, replaces these
 and nothing else.
@@ -27,7 +27,7 @@ class Platform:
     """The broker's time. A `VirtualClock` stands still until it is moved."""
     stopwatch: Callable[[], float] = perf_counter
     """Measures the slices of long work, in seconds of the machine, whatever clock the broker has."""
-    random: Random | None = None
-    """Draws ids. None: the system's random numbers."""
+    random_source: Random | None = None
+    """Gives ids. None: the system's."""
     file_operations: FileOperations | None = None
     """Changes the data directory. None: the system's calls."""

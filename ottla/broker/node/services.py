@@ -7,7 +7,7 @@ made is entered in one list, which says when nothing is left to do, and what has
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.delayed.operations import DelayedOperations
+    from ottla.broker.delayed.registered import RegisteredPurgatory
     from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
@@ -63,6 +64,8 @@ class Services:
         self._tasks = tasks
         #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
         self.moved: dict[Partition, None] = {}
+        #: The purgatories of all services made so far.
+        self.purgatories: list[RegisteredPurgatory] = []
         #: All that were made, in order.
         self._made: list[Service] = []
         self.coordinations: list[Coordination[Any]] = []
@@ -100,7 +103,15 @@ class Services:
         if TRANSACTION_TOPIC in self._cluster.topics:
             _ = self.transaction_coordination
 
-    def _enter_coordination(self, coordination: K) -> K:
+    def _enter_coordination(self, coordination: K, of_requests: Sequence[str] = ()) -> K:
+        """List a coordination and its purgatories; clients wait for what waits in those named in `of_requests`."""
+        from ottla.broker.delayed.registered import RegisteredPurgatory
+
+        self.purgatories += [
+            RegisteredPurgatory(purgatory, node_id, holds_requests=name in of_requests)
+            for node_id, coordinator in coordination.of_node.items()
+            for name, purgatory in coordinator.runtime.purgatories.items()
+        ]
         self.coordinations.append(coordination)
         for tell in self.on_coordination:
             tell(coordination)
@@ -131,9 +142,10 @@ class Services:
     def group_coordination(self) -> GroupCoordination:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
+        from ottla.coordinator.groups.kinds import parking_purgatories
 
         coordination = GroupCoordination(self._cluster, self._timer, self._tasks, self.background, self.pace)
-        return self._enter_coordination(coordination)
+        return self._enter_coordination(coordination, of_requests=parking_purgatories())
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:
@@ -151,4 +163,6 @@ class Services:
         from ottla.broker.delayed.operations import DelayedOperations
 
         call_soon = asyncio.get_running_loop().call_soon
-        return self.enter(DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved))
+        return self.enter(
+            DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved, self.purgatories)
+        )

@@ -49,7 +49,10 @@ async def advance(broker: ControlledBroker, body: bytes) -> Answer:
     if type(ms) is not int or not 0 <= ms <= ADVANCE_MS_MAX:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
     _refuse_to_move(broker)
-    await broker.time.advance(ms)
+    try:
+        await broker.time.advance(ms)
+    except NotInTime as late:
+        raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
     return await clock(broker, b"")
 
 

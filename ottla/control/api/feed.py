@@ -1,14 +1,13 @@
 """Events for one who follows them: read from the stream, kept until they are sent, as server-sent events.
 
-What waits for a slow reader is bounded. Who falls behind further is cut off, and sees by the sequence of the next event
-it gets, as the id says, how many it has missed.
+What waits for a slow reader is bounded, in events and in bytes. A reader that falls behind further is cut off. By the
+sequence of the next event it gets, which is its id, it sees how many it has missed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections import deque
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from http import HTTPStatus
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
 
 WAITING_EVENTS_MAX: Final = 10_000
+WAITING_BYTES_MAX: Final = 8 << 20
 
 
 def read_kinds(query: str) -> list[EventKind]:
@@ -50,7 +50,8 @@ class Feed:
     """What one reader is still to be sent."""
 
     def __init__(self, events: Stream, kinds: Sequence[EventKind]) -> None:
-        self._waiting: deque[Event] = deque()
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
         self._news = asyncio.Event()
         self._is_over = False
         self._stop_reading = events.read(self._take, kinds)
@@ -59,11 +60,11 @@ class Feed:
         """All that has come since the last call, once there is something; b"" when it is over."""
         await self._news.wait()
         self._news.clear()
-        text = "".join(map(_as_text, self._waiting))
-        self._waiting.clear()
+        text = b"".join(self._waiting)
+        self._forget()
         if self._is_over:
             self._news.set()
-        return text.encode()
+        return text
 
     def close(self) -> None:
         """Read nothing more. What is waiting can still be had."""
@@ -71,11 +72,21 @@ class Feed:
         self._is_over = True
         self._news.set()
 
+    def drop(self) -> None:
+        """The reader has gone: read nothing more, and keep nothing for it, whatever still holds this."""
+        self.close()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._waiting, self._waiting_bytes = [], 0
+
     def _take(self, event: Event) -> None:
-        if len(self._waiting) >= WAITING_EVENTS_MAX:
+        text = _as_text(event).encode()
+        if len(self._waiting) >= WAITING_EVENTS_MAX or self._waiting_bytes + len(text) > WAITING_BYTES_MAX:
             self.close()
             return
-        self._waiting.append(event)
+        self._waiting.append(text)
+        self._waiting_bytes += len(text)
         self._news.set()
 
 

@@ -18,7 +18,7 @@ from ottla.control.state.groups import GroupView, look_at_group, look_at_groups
 from ottla.control.state.topics import count_records
 from ottla.control.state.transactions import DEAD, TransactionView, look_at_transaction
 from ottla.coordinator.transactions.states import TransactionState
-from ottla.nearest import nearest
+from ottla.text.nearest import nearest
 
 if TYPE_CHECKING:
     from ottla.broker.lifecycle.assembly import Assembly

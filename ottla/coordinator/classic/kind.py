@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.classic import intervention, view
 from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.offsets import is_sweep_due
 from ottla.coordinator.classic.records import GROUP_TYPE, read_group, read_group_id
 from ottla.coordinator.classic.requests import REQUESTS
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import CLASSIC
-from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
+from ottla.coordinator.classic.timers import REBALANCES, SESSION, SESSIONS
 from ottla.coordinator.kinds.kind import GroupKind
 from ottla.coordinator.notes import Cause
 
@@ -40,10 +41,12 @@ CLASSIC_GROUPS: Final = GroupKind(
     states=GroupState,
     rebalancing=frozenset((GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE)),
     causes=Cause,
+    member_timers=(SESSION,),
     purgatories=(SESSIONS, REBALANCES),
     parks_in=(REBALANCES,),
     records={GROUP_TYPE: _replay_group},
     requests=REQUESTS,
+    is_sweep_due=is_sweep_due,
     members=view.members,
     waits_for=view.waits_for,
     expire=intervention.expire,

@@ -1,4 +1,4 @@
-"""What a classic group has to say about its offsets: who may commit, what expires, when they and the group may go.
+"""What a classic group says about its offsets: which commits it takes, what expires, when they and the group may go.
 
 A commit is checked once for the whole request (`decisions.OFFSET_COMMIT`): members commit in their generation, a client
 may commit without one as long as the group is Empty. From when on an offset's retention counts depends on the group's
@@ -35,6 +35,8 @@ from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ottla.coordinator.classic.group import Group
     from ottla.coordinator.offsets.commit import OffsetsWritten
     from ottla.coordinator.offsets.commit_in_transaction import PendingOffsetsWritten
@@ -112,7 +114,7 @@ def delete_offsets(group: Group, event: OffsetDeleteRequested, effects: Effects)
 
 
 def delete_group(group: Group, event: DeleteRequested, effects: Effects) -> None:
-    """Delete the group with all its offsets, if nobody is a member."""
+    """Delete the group with all its offsets, if it has no members."""
     error = DELETE_GROUP[group.state]
     if error is ErrorCode.NONE:
         removal.delete_all(group, event, group_tombstone(group.group_id), effects)
@@ -122,14 +124,21 @@ def delete_group(group: Group, event: DeleteRequested, effects: Effects) -> None
 
 def sweep(group: Group, now_ms: int, effects: Effects) -> None:
     """Delete what has expired, and the group if it has nothing left."""
+    tombstone = group_tombstone(group.group_id) if group.state is GroupState.EMPTY else None
+    removal.sweep(group, _expires(group, now_ms), tombstone, effects)
+
+
+def is_sweep_due(group: Group, now_ms: int) -> bool:
+    """Whether `sweep` would delete anything at this date."""
+    return removal.is_sweep_due(group, _expires(group, now_ms), may_end=group.state is GroupState.EMPTY)
+
+
+def _expires(group: Group, now_ms: int) -> Callable[[str, CommittedOffset], bool]:
     expiry = EXPIRY[group.state][situate_expiry(group)]
     retention_ms, since_ms = group.config.offsets_retention_ms, group.state_timestamp_ms
-
-    def expires(topic: str, committed: CommittedOffset) -> bool:
-        return not is_subscribed(group, topic) and is_expired(committed, expiry, now_ms, retention_ms, since_ms)
-
-    tombstone = group_tombstone(group.group_id) if group.state is GroupState.EMPTY else None
-    removal.sweep(group, expires, tombstone, effects)
+    return lambda topic, committed: (
+        not is_subscribed(group, topic) and is_expired(committed, expiry, now_ms, retention_ms, since_ms)
+    )
 
 
 def tombstones_written(

@@ -10,6 +10,7 @@ Kafka: GroupCoordinatorService.
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from ottla.coordinator.groups.kinds import KINDS, SIMPLE
@@ -18,7 +19,7 @@ from ottla.coordinator.groups.refusals import OF_EVERY_KIND, all_requests
 from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.kinds.outside import Outside
-from ottla.coordinator.offsets.events import SweepDue, TopicsDeleted, TransactionEnded, TxnOffsetCommitRequested
+from ottla.coordinator.offsets.events import SweepDue, TransactionEnded, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks, exhaust
 from ottla.events.kinds.event_kind import EventKind
@@ -26,7 +27,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator
 
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.kinds.kind import Group, GroupKind, Kinds
@@ -60,10 +61,12 @@ class Coordinator:
         self.kinds = kinds
         self._requests = all_requests(kinds)
         self._creators = {event: kind for kind in kinds.values() for event in kind.requests}
-        #: By the class of a group's machine, the requests that it takes without a further look at them.
-        self._taken_at_once = {
-            machine: frozenset(event for event in (*OF_EVERY_KIND, *kind.requests) if not self._is_looked_at(event))
-            for machine, kind in kinds.items()
+        #: By class of requests, the class of the groups that take them without a further look at them.
+        self._takers: dict[type, type] = {
+            **{event: kind.machine for event, kind in self._creators.items()},
+            **dict.fromkeys(OF_EVERY_KIND, object),
+            **{event: NoneType for event, row in self._requests.items() if row.allows_session is not None},
+            TxnOffsetCommitRequested: NoneType,
         }
         self.is_started = True
         self.runtime: Runtime[Group] = Runtime(
@@ -77,13 +80,11 @@ class Coordinator:
             notices=notes,
             failed=failed,
             start=start,
-            sweep=(SweepDue(), config.offsets_retention_check_interval_ms),
+            sweep=(SweepDue(), config.offsets_retention_check_interval_ms, self._is_sweep_due),
             pace=pace,
+            kinds=[kind.runtime for kind in kinds.values()],
         )
         self._clock = timer.clock
-        self._start = start
-        #: Topics whose offsets are to go, ids by name.
-        self._deleted: dict[str, bytes] = {}
         self._notes_wanted: Container[EventKind] = frozenset() if notes is None else notes.wanted
         self._owners = self.runtime.owners
 
@@ -116,7 +117,7 @@ class Coordinator:
         `is_long`: it may be much work, which is done in slices then.
         """
         owner = self._owners.get(group_id)
-        if owner is not None and group_id and event.__class__ in self._taken_at_once[owner.machine.__class__]:
+        if owner is not None and group_id and isinstance(owner.machine, self._takers[type(event)]):
             if is_long:
                 owner.post_long(event)
             else:
@@ -129,9 +130,6 @@ class Coordinator:
         else:
             owner = owner or self._create(group_id, self._creators.get(event.__class__, SIMPLE))
             (owner.post_long if is_long else owner.post)(event)
-
-    def _is_looked_at(self, event: type) -> bool:
-        return event is TxnOffsetCommitRequested or self._requests[event].allows_session is not None
 
     def intervene(self, group_id: str, event: object) -> None:
         """Do this to a group that is here, before anything else happens; it is done when this returns."""
@@ -163,21 +161,6 @@ class Coordinator:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return ListGroupsResponse(groups=listed(self.groups, request, self.kinds))
 
-    def topics_deleted(self, topic_ids: Mapping[str, bytes]) -> None:
-        """Topics were deleted, ids by name: what was committed for them goes, soon."""
-        if not self._deleted.keys().isdisjoint(topic_ids):
-            exhaust(self._forget_deleted())  # of a name that was taken again meanwhile there are two ids
-        is_under_way = bool(self._deleted)
-        self._deleted.update(topic_ids)
-        if not is_under_way:
-            self._start(self._forget_deleted())
-
-    def _forget_deleted(self) -> Iterator[None]:
-        """A group with each step, for all topics that were deleted until the first."""
-        event, self._deleted = TopicsDeleted(self._deleted), {}
-        if event.topic_ids:
-            yield from self.runtime.broadcast(event)
-
     def _outside(self, group_id: str, owner: Owner[Group] | None, event: Any) -> Outside | None:
         """The first reason there is to refuse this request."""
         row = self._requests[event.__class__]
@@ -200,6 +183,9 @@ class Coordinator:
 
     def _takes(self, group: Group, event: type) -> bool:
         return event in OF_EVERY_KIND or event in self.kind_of(group).requests
+
+    def _is_sweep_due(self, group: Group, now_ms: int) -> bool:
+        return self.kind_of(group).is_sweep_due(group, now_ms)
 
     def _create(self, group_id: str, kind: GroupKind[Any]) -> Owner[Group]:
         now_ms = self._clock.wall_ms()

@@ -27,3 +27,18 @@ def states(kinds: Kinds = KINDS) -> tuple[str, ...]:
 def causes(kinds: Kinds = KINDS) -> tuple[str, ...]:
     """The names of all causes of what happens in groups."""
     return tuple(dict.fromkeys(str(cause.value) for kind in kinds.values() for cause in kind.causes))
+
+
+def timers(kinds: Kinds = KINDS) -> tuple[str, ...]:
+    """The words for all timers of groups."""
+    return tuple(dict.fromkeys(word for kind in kinds.values() for word in kind.runtime.timer_kinds))
+
+
+def parking_purgatories(kinds: Kinds = KINDS) -> tuple[str, ...]:
+    """The purgatories in which each timer is a deadline of requests that wait for their answers."""
+    return tuple(dict.fromkeys(name for kind in kinds.values() for name in kind.parks_in))
+
+
+def member_timers(kinds: Kinds = KINDS) -> tuple[str, ...]:
+    """The words for the timers that are of one member."""
+    return tuple(dict.fromkeys(word for kind in kinds.values() for word in kind.member_timers))

@@ -44,7 +44,7 @@ class GroupShard(Shard[Group]):
         only_group_id: str | None = None,
         kinds: Kinds = KINDS,
     ) -> None:
-        """`now_ms`: the date of the load; `notes_wanted`: those that are read.
+        """`now_ms`: the date of the load; `notes_wanted`: those that have a reader.
 
         `only_group_id`: the group that is read anew, alone; None: all are read. `kinds`: those that groups can be of.
         """

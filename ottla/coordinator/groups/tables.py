@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from ottla import markdown
 from ottla.coordinator.classic import decisions, states
 from ottla.coordinator.classic.decisions import Answer
 from ottla.coordinator.classic.kind import CLASSIC_GROUPS
@@ -20,6 +19,7 @@ from ottla.coordinator.kinds.outside import Outside
 from ottla.coordinator.pages import answers_section, shown, states_section
 from ottla.coordinator.write_errors import FETCH_WRITE_ERRORS, GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
+from ottla.text import markdown
 
 _INTRODUCTION: Final = """\
 # Groups: states and answers

@@ -114,6 +114,8 @@ class GroupKind(Generic[G]):
     """The states between two generations."""
     causes: type[Enum]
     """Why a rebalance may begin; the values are the causes that notes tell."""
+    member_timers: tuple[str, ...]
+    """The words for those of its timers that are of one member: "session"."""
     purgatories: tuple[str, ...]
     """The names of those that its timers wait in."""
     parks_in: tuple[str, ...]
@@ -123,6 +125,9 @@ class GroupKind(Generic[G]):
     """What takes in each type of its records. Those of committed offsets are the same for every kind."""
     requests: Mapping[type, RequestRow]
     """The requests that only this kind takes."""
+
+    is_sweep_due: Callable[[G, int], bool]
+    """Whether `SweepDue` would delete anything at this date."""
 
     members: Callable[[G], tuple[MemberView, ...]]
     """The members as they are now, in the order in which they came."""

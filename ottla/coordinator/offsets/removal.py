@@ -11,7 +11,7 @@ GroupCoordinatorShard.deleteGroups, cleanupGroupMetadata.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +29,7 @@ from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDel
 from ottla.protocol.primitives import ZERO_UUID, Message
 
 if TYPE_CHECKING:
-    from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, TopicsDeleted
+    from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested
     from ottla.coordinator.offsets.group import AnyGroup
     from ottla.coordinator.offsets.store import Offsets
     from ottla.coordinator.runtime.effects import Effects
@@ -90,9 +90,9 @@ def delete_all(group: AnyGroup, event: DeleteRequested, group_tombstone: Record,
     _write(group, written, group_tombstone, effects)
 
 
-def topics_deleted(group: AnyGroup, event: TopicsDeleted, effects: Effects) -> None:
-    """Delete the offsets of topics that are gone; of a topic whose id was not known, by its name."""
-    offsets, topic_ids = group.offsets, event.topic_ids
+def topics_deleted(group: AnyGroup, topic_ids: Mapping[str, bytes], effects: Effects) -> None:
+    """Delete the offsets of topics that are gone, ids by name; where the topic's id was not known, by its name."""
+    offsets = group.offsets
     removed = [
         (topic, partition)
         for topic, partitions in offsets.committed.items()
@@ -119,21 +119,35 @@ def sweep(
 
     `is_expired` is asked for a topic and an offset; `group_tombstone`: None if the group stays whatever it has left.
     """
-    offsets = group.offsets
-    expired = [
+    expired = _find_expired(group, is_expired)
+    _write_in_parts(group, expired, Cause.RETENTION, group_tombstone if _is_bare(group, expired) else None, effects)
+
+
+def is_sweep_due(group: AnyGroup, is_expired: Callable[[str, CommittedOffset], bool], *, may_end: bool) -> bool:
+    """Whether `sweep` would delete anything. `may_end`: the group goes when it has nothing left."""
+    expired = _find_expired(group, is_expired)
+    return bool(expired) or (may_end and _is_bare(group, expired))
+
+
+def _find_expired(group: AnyGroup, is_expired: Callable[[str, CommittedOffset], bool]) -> list[TopicPartition]:
+    return [
         (topic, partition)
-        for topic, partition, committed in offsets
-        if is_expired(topic, committed) and not offsets.is_pending(topic, partition)
+        for topic, partition, committed in group.offsets
+        if is_expired(topic, committed) and not group.offsets.is_pending(topic, partition)
     ]
-    is_bare = len(expired) == sum(map(len, offsets.committed.values())) and not offsets.writes
-    ends_group = group_tombstone is not None and is_bare and not offsets.pending.at
-    _write_in_parts(group, expired, Cause.RETENTION, group_tombstone if ends_group else None, effects)
+
+
+def _is_bare(group: AnyGroup, expired: list[TopicPartition]) -> bool:
+    """Whether nothing is left without what has expired."""
+    offsets = group.offsets
+    is_all = len(expired) == sum(map(len, offsets.committed.values()))
+    return is_all and not offsets.writes and not offsets.pending.at
 
 
 def _write_in_parts(
     group: AnyGroup, removed: list[TopicPartition], cause: Cause, group_tombstone: Record | None, effects: Effects
 ) -> None:
-    """Append the tombstones in parts, of which each fits into a batch: what nobody has asked for need not go all at
+    """Append the tombstones in parts, of which each fits into a batch: what no request has asked for need not go all at
     once. The group's own goes last. Kafka: its CoordinatorResult is not atomic.
     """
     left = _TOMBSTONES_BYTES

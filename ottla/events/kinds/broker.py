@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.events.kinds.event_kind import EventKind
+from ottla.events.kinds.event_kind import EventKind, Once
 
 
 class BrokerEvents:
@@ -69,6 +69,14 @@ class BrokerEvents:
     )
     CONTROL_FAILED: Final = EventKind(
         "control.failed", "error", ("method", "path"), "The control API raised an exception for a request (a bug)."
+    )
+    CONTROL_FULL: Final = EventKind(
+        "control.full",
+        "warning",
+        ("what", "count"),
+        "The control API has as many connections, or followers of events, as it may have; the next one is answered "
+        "503. Close some. Logged once a minute.",
+        once=Once((), "what", 60_000),
     )
     LOOP_FAILED: Final = EventKind(
         "loop.failed", "error", ("reason",), "Code outside any request raised an exception (a bug)."

@@ -109,7 +109,7 @@ class Simulation:
             platform=Platform(
                 clock=SimulatedClock(loop),
                 stopwatch=lambda: next(looks) * _LOOK_S,
-                random=Random(f"broker {self.seed}"),
+                random_source=Random(f"broker {self.seed}"),
             ),
         )
         return ControlledBroker(server)

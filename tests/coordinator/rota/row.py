@@ -37,6 +37,7 @@ ROTA = GroupKind(
     states=RotaState,
     rebalancing=(RotaState.HANDOVER,),
     causes=RotaCause,
+    member_timers=("turn",),
     purgatories=("Rota",),
     parks_in=("Rota",),
     records={machine.ROTA_TYPE: machine.take_in},
@@ -53,6 +54,7 @@ ROTA = GroupKind(
             lambda _group_id, _event, _outside, error: error,  # type: ignore[arg-type, return-value]
         ),
     },
+    is_sweep_due=lambda _rota, _now_ms: False,
     members=machine.members,
     waits_for=machine.waits_for,
     expire=lambda rota, member_ids: _dismiss(rota, member_ids, RotaCause.SILENT),
