@@ -152,6 +152,30 @@ def test_it_moves_to_another_node(kafka: Broker) -> None:
     assert beat(kafka, "bo") is ErrorCode.NONE
 
 
+def test_its_timers_are_held(kafka: Broker) -> None:
+    """By its own words: ana stays in the rota until the hold lets her turn's timer go."""
+    ana_and_bo(kafka)
+    hold = kafka.hold(timer="turn", group="washing up", member="ana")
+    kafka.advance(10_000)
+    held = hold.wait()
+    assert repr(held) == "turn of ana of washing up, held"
+    assert [member.member_id for member in kafka.group("washing up").members] == ["ana"]
+    held.let_go()
+    assert kafka.group("washing up").state == "Empty"
+
+
+def test_its_appends_are_held(kafka: Broker) -> None:
+    """What it writes waits, and with it the answer to the member."""
+    hold = kafka.hold(append="__consumer_offsets", group="washing up")
+    ana = enlist(kafka, "ana")
+    held = hold.wait()
+    assert kafka.group("washing up").state == "Handover"
+    held.let_go()
+    hold.end()
+    assert ana.error is ErrorCode.NONE
+    kafka.group("washing up").wait_for(state="Stable")
+
+
 def test_its_deadlines_are_told_by_its_own_words(kafka: Broker) -> None:
     """And one of them is reached: a silent member has no turns."""
     ana_and_bo(kafka)

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from ottla.control.api.state import StateControl
     from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.groups import GroupView
-    from ottla.purgatory import Purgatory
 
 #: For the timeline.
 EVENTS_KEPT_MAX: Final = 2_000
@@ -177,13 +176,8 @@ class Control:
         """GET /counters"""
         cluster, services, timer = self._cluster, self.server.services, self.server.timer
         groups = services.group_coordination.of_node.values()
-        purgatories: list[tuple[int | None, Purgatory[Any]]] = [
-            (node_id, purgatory)
-            for coordination in services.coordinations
-            for node_id, coordinator in coordination.of_node.items()
-            for purgatory in coordinator.runtime.purgatories.values()
-        ]
-        purgatories += [(None, services.delayed_operations.produce), (None, services.delayed_operations.fetch)]
+        _ = services.delayed_operations  # so that its purgatories are registered
+        registered = sorted(services.purgatories, key=lambda one: one.node_id is None)
         return {
             "connections": {str(node_id): count for node_id, count in self.server.connection_counts.items()},
             "topics": len(cluster.topics),
@@ -193,13 +187,13 @@ class Control:
             "timer": {"pending": timer.size, "fired": timer.fired, "wake_ups": timer.wake_ups},
             "purgatories": [
                 {
-                    "name": purgatory.name,
-                    "node_id": node_id,
-                    "watched": purgatory.watched,
-                    "delayed": purgatory.delayed,
-                    "expired": purgatory.expired,
+                    "name": one.purgatory.name,
+                    "node_id": one.node_id,
+                    "watched": one.purgatory.watched,
+                    "delayed": one.purgatory.delayed,
+                    "expired": one.purgatory.expired,
                 }
-                for node_id, purgatory in purgatories
+                for one in registered
             ],
         }
 

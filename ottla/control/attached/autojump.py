@@ -11,7 +11,7 @@ Looking costs a wake-up for each threshold, so this is attached only where it is
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ottla.broker.lifecycle.attachment import Attachment
 from ottla.control.state.stopping import Stopping
@@ -19,7 +19,6 @@ from ottla.control.state.stopping import Stopping
 if TYPE_CHECKING:
     from ottla.broker.lifecycle.server import Server
     from ottla.control.changes.virtual_time import VirtualTime
-    from ottla.purgatory import Purgatory
 
 
 class AutoJump(Attachment):
@@ -62,12 +61,4 @@ class AutoJump(Attachment):
 
     def _is_request_parked(self) -> bool:
         """Whether a request waits that has a deadline."""
-        services = self._server.services
-        waiting: list[Purgatory[Any]] = [services.delayed_operations.fetch, services.delayed_operations.produce]
-        waiting += [
-            coordinator.runtime.purgatories[name]
-            for coordinator in services.group_coordination.of_node.values()
-            for kind in coordinator.kinds.values()
-            for name in kind.parks_in
-        ]
-        return any(purgatory.delayed for purgatory in waiting)
+        return any(one.holds_requests and one.purgatory.delayed for one in self._server.services.purgatories)

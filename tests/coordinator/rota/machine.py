@@ -36,7 +36,7 @@ from ottla.protocol.errors import ErrorCode
 ROTA_TYPE = 60
 SESSION_MS = 10_000
 HANDOVER_MS = 3_000
-_TYPE = Struct(">h")
+_KEY = Struct(">hh")
 
 
 class RotaState(Enum):
@@ -115,11 +115,12 @@ class Rota:
 
 def record(rota: Rota) -> Record:
     value = json.dumps([rota.generation_id, rota.turns]).encode()
-    return _TYPE.pack(ROTA_TYPE) + rota.group_id.encode(), value if rota.turns else None
+    group_id = rota.group_id.encode()
+    return _KEY.pack(ROTA_TYPE, len(group_id)) + group_id, value if rota.turns else None
 
 
 def take_in(groups: GroupsOfShard, key: bytes, value: bytes | None) -> None:
-    group_id = key[_TYPE.size :].decode()
+    group_id = key[_KEY.size :].decode()
     if not groups.is_about(group_id):
         return
     former = groups.machines.pop(group_id, None)
