@@ -49,17 +49,16 @@ class Logs:
         settings: Settings,
         wall_ms: Callable[[], int],
         store: LogStore | None = None,
-        wrap_storage: WrapStorage | None = None,
         full: TellFull | None = None,
     ) -> None:
-        """`wall_ms`: the date. `store`: where logs are on disk; None: in memory. `wrap_storage`: what is to stand
-        around each storage. `full`: called for each batch that the memory has no room for.
+        """`wall_ms`: the date. `store`: where logs are on disk; None: in memory. `full`: called for each batch that the
+        memory has no room for.
         """
         self._settings = settings
         self._store = store
         self._full = full
-        #: Puts something around the storage of each log that is opened.
-        self.wrap_storage = wrap_storage
+        #: Puts something around the storage of each log that is opened, such as a fault.
+        self.wrap_storage: WrapStorage | None = None
         self._wall_ms = wall_ms
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)

@@ -37,7 +37,9 @@ class GroupLooks(GroupVerbs):
 
     def look(self) -> GroupView:
         """Its complete state at this moment."""
-        return self._inside.look(lambda server: look_at_group(server.services, server.cluster, self.group_id))
+        return self._inside.look(
+            lambda broker: look_at_group(broker.server.services, broker.server.cluster, self.group_id)
+        )
 
     @property
     def state(self) -> str:
@@ -75,7 +77,9 @@ class GroupLooks(GroupVerbs):
         Raises `NoSuchTopic`, `ChangeRefused`.
         """
         place = topic, partition
-        self._inside.run(lambda server: commit_offsets(server.services, server.cluster, self.group_id, {place: offset}))
+        self._inside.run(
+            lambda broker: commit_offsets(broker.server.services, broker.server.cluster, self.group_id, {place: offset})
+        )
 
     def assert_rebalances(
         self,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ottla.control.attached.controlled_broker import ControlledBroker
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_groups import DeleteGroupsRequest
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -64,8 +65,8 @@ def submit(kafka: Broker, event: Any) -> Answered:
     """Give a request to the rota's coordinator, as a handler would."""
     token = event.token = Answered()
 
-    def at(server: Any) -> None:
-        coordinators = server.services.group_coordination.of_node.values()
+    def at(broker: ControlledBroker) -> None:
+        coordinators = broker.server.services.group_coordination.of_node.values()
         (coordinator,) = [one for one in coordinators if one.runtime.state_of(0) is not None]
         coordinator.submit("washing up", event)
 

@@ -251,7 +251,7 @@ def test_frames_half_sent_by_many() -> None:
     """The one with most of them is closed, and says why; the others go on."""
     with RunningBroker() as broker, Client(broker.bootstrap) as bo:
         receiving = Holdings("a request it has not sent whole", 5_000_000)
-        broker.server._doors.listeners[0].receiving = receiving
+        broker.server.sockets.listeners[0].receiving = receiving
         clients = [Client(broker.bootstrap) for _ in range(3)]
         for client, size in zip(clients, (3_000_000, 1_000_000, 1_000_000), strict=True):
             client.connection.send(struct.pack(">i", size) + bytes(size - 1))
@@ -270,7 +270,7 @@ def test_answers_that_many_do_not_read() -> None:
     request = MetadataRequest(topics, False)
     with RunningBroker() as broker, Client(broker.bootstrap) as bo:
         unread = Holdings("answers it does not read", 6_000_000)
-        broker.server._doors.listeners[0].unread = unread
+        broker.server.sockets.listeners[0].unread = unread
         clients = [Client(broker.bootstrap) for _ in range(2)]
         for client in clients:
             client.send(request, 8)

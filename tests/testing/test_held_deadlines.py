@@ -250,7 +250,7 @@ def test_nothing_is_asked_when_nothing_is_held(kafka: Broker) -> None:
     """Neither before the first hold nor behind the last one, be it at its end or spent."""
 
     def is_asked() -> bool:
-        services = kafka.look(lambda server: server.services)
+        services = kafka.look(lambda broker: broker.server.services)
         (coordinator,) = services.group_coordination.of_node.values()
         asked = (coordinator.runtime.keep_back, services.failover.keep_back)
         assert (asked[0] is None) is (asked[1] is None)

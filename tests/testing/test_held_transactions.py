@@ -210,7 +210,7 @@ def test_nothing_is_asked_when_nothing_is_held(kafka: Broker, client: Client) ->
     Producer(client, "tx")
 
     def is_asked() -> bool:
-        (coordinator,) = kafka.look(lambda server: server.services.transaction_coordination.of_node.values())
+        (coordinator,) = kafka.look(lambda broker: broker.server.services.transaction_coordination.of_node.values())
         return coordinator.runtime.keep_back is not None
 
     assert not is_asked()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.delayed.registered import RegisteredPurgatory
-    from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
+    from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.broker.upkeep.background import Background
@@ -55,7 +55,6 @@ class Services:
         cluster: Cluster,
         timer: Timer,
         tasks: TaskGroup,
-        wrap_group_log: WrapGroupLog | None,
         stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """For the arguments see `assembly`."""
@@ -63,7 +62,6 @@ class Services:
         self._cluster = cluster
         self._timer = timer
         self._tasks = tasks
-        self._wrap_group_log = wrap_group_log
         #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
         self.moved: dict[Partition, None] = {}
         #: The purgatories of all services made so far.
@@ -146,14 +144,7 @@ class Services:
         from ottla.broker.groups.coordination import GroupCoordination
         from ottla.coordinator.groups.kinds import parking_purgatories
 
-        coordination = GroupCoordination(
-            self._cluster,
-            self._timer,
-            self._tasks,
-            self.background,
-            self.pace,
-            wrap_group_log=self._wrap_group_log,
-        )
+        coordination = GroupCoordination(self._cluster, self._timer, self._tasks, self.background, self.pace)
         return self._enter_coordination(coordination, of_requests=parking_purgatories())
 
     @cached_property

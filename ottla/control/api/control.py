@@ -7,8 +7,7 @@
     GET  /groups          every group, its members, and why it last rebalanced
     POST /groups/...      what `group_verbs` does to groups
     GET  /events          what happens from now on, as it happens
-    GET  /clock           what time it is, and what is next: `clock_verbs`
-    POST /clock/advance   {"ms": 45000}: move the virtual clock; answered when all that was due has happened
+    … /clock/...          what time it is, what is next, and moving it: `clock_verbs`
     GET  /counters        connections, logs, timers, purgatories
     … /faults, … /holds   what is to go wrong, and what is held: see `faults`
     … /topics, /wait, …   what there is, waiting for it, putting it back: see `state`
@@ -24,29 +23,26 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from http import HTTPStatus
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla import __version__
 from ottla.broker.groups.notes import LastRebalances
-from ottla.broker.lifecycle.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
-from ottla.control.api import clock_verbs, group_verbs
-from ottla.control.api.body import read_object, read_typed
-from ottla.control.api.clock_verbs import ADVANCE_MS_MAX, refuse_to_move
+from ottla.control.api.body import read_typed
 from ottla.control.api.fault_routes import FAULT_ROUTES
 from ottla.control.api.feed import Feed, read_kinds
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import Answer, Route, any_name
 from ottla.control.api.state_routes import STATE_ROUTES
-from ottla.control.state.groups import look_at_groups
+from ottla.control.state.stopping import Stopping
 from ottla.control.state.timeline import History
-from ottla.control.state.waiting import NotInTime
 
 if TYPE_CHECKING:
     from ottla.control.api.faults import FaultControl
-    from ottla.control.api.running import RunningBroker
     from ottla.control.api.state import StateControl
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.groups import GroupView
 
 #: For the timeline.
@@ -74,8 +70,9 @@ _TOLD_OF_MEMBERS: Final = (
 class Control:
     """Answers requests about one broker."""
 
-    def __init__(self, server: RunningBroker) -> None:
-        self.server = server
+    def __init__(self, broker: ControlledBroker) -> None:
+        self.broker = broker
+        self.server = server = broker.server
         self._cluster = server.cluster
         self._last_rebalances = LastRebalances(server.events)
         self._history = History(server.events, server.clock.now_ms(), EVENTS_KEPT_MAX)
@@ -85,14 +82,14 @@ class Control:
         """Who answers what concerns the broker's state."""
         from ottla.control.api.state import StateControl
 
-        return StateControl(self.server, self._history)
+        return StateControl(self.broker, self._history)
 
     @cached_property
     def faults(self) -> FaultControl:
         """Who answers what concerns faults."""
         from ottla.control.api.faults import FaultControl
 
-        return FaultControl(self.server)
+        return FaultControl(self.broker)
 
     async def answer(self, method: str, path: str, argument: bytes) -> Answer | Feed:
         """The answer to one request; `argument` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
@@ -148,13 +145,13 @@ class Control:
     async def stop_node(self, body: bytes) -> Answer:
         """POST /nodes/stop"""
         asked = _read_body(body, '{"node_id": 2, "hard": true}', hard=bool)
-        await self._switch(self.server.stop_node(asked["node_id"], hard=asked.get("hard", False)))
+        await self._switch(self.broker.nodes.stop(asked["node_id"], hard=asked.get("hard", False)))
         return await self.nodes(b"")
 
     async def start_node(self, body: bytes) -> Answer:
         """POST /nodes/start"""
         asked = _read_body(body, '{"node_id": 2}')
-        await self._switch(self.server.start_node(asked["node_id"]))
+        await self._switch(self.broker.nodes.start(asked["node_id"]))
         return await self.nodes(b"")
 
     async def _switch(self, work: Awaitable[None]) -> None:
@@ -167,27 +164,9 @@ class Control:
 
     async def groups(self, _body: bytes) -> Answer:
         """GET /groups"""
+        from ottla.control.state.groups import look_at_groups
+
         return {"groups": list(map(self._tell_group, look_at_groups(self.server.services, self._cluster)))}
-
-    async def clock(self, _body: bytes) -> Answer:
-        """GET /clock"""
-        clock = self.server.clock
-        return {
-            "clock": self.server.clock_kind,
-            "now_ms": clock.now_ms(),
-            "wall_ms": clock.wall_ms(),
-            "next_deadline_ms": self.server.timer.next_deadline_ms(),
-        }
-
-    async def advance(self, body: bytes) -> Answer:
-        """POST /clock/advance"""
-        ms = _read_ms(body)
-        refuse_to_move(self.server)
-        try:
-            await self.server.advance(ms)
-        except NotInTime as late:
-            raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
-        return await self.clock(b"")
 
     async def events(self, query: bytes) -> Feed:
         """GET /events"""
@@ -227,16 +206,6 @@ class Control:
         }
 
 
-def _read_ms(body: bytes) -> int:
-    asked = read_object(body)
-    if asked is None or asked.keys() != {"ms"}:
-        raise HttpRefused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
-    ms = asked["ms"]
-    if type(ms) is not int or not 0 <= ms <= ADVANCE_MS_MAX:
-        raise HttpRefused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
-    return ms
-
-
 def _read_body(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     """What the body asks for: a node_id, and what else there may be, each of its type."""
     return read_typed(
@@ -244,11 +213,15 @@ def _read_body(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     )
 
 
-def _of_server(
-    verb: Callable[[RunningBroker, bytes], Awaitable[Answer]],
-) -> Callable[[Control, bytes], Awaitable[Answer]]:
-    """A verb that needs nothing but the broker."""
-    return lambda control, body: verb(control.server, body)
+def _verb(module: str, name: str) -> Callable[[Control, bytes], Awaitable[Answer]]:
+    """A function of this module, given the broker. The module is loaded with the first request for it."""
+
+    async def answer(control: Control, body: bytes) -> Answer:
+        verb = getattr(import_module(f"ottla.control.api.{module}"), name)
+        answered: Answer = await verb(control.broker, body)
+        return answered
+
+    return answer
 
 
 #: What can be asked, in the order of the list.
@@ -263,46 +236,46 @@ ROUTES: Final[tuple[Route[Control], ...]] = (
         "POST",
         "/groups/rebalance",
         'call all members of {"group_id": ...} back; with "reason"',
-        _of_server(group_verbs.rebalance),
+        _verb("group_verbs", "rebalance"),
     ),
     Route(
         "POST",
         "/groups/move",
         'have the node "to" coordinate {"group_id": ..., "to": ...}',
-        _of_server(group_verbs.move),
+        _verb("group_verbs", "move"),
     ),
     Route(
         "POST",
         "/groups/expire",
         'end the sessions of {"group_id": ..., "member": "ana-*"} now',
-        _of_server(group_verbs.expire),
+        _verb("group_verbs", "expire"),
     ),
     Route(
         "POST",
         "/groups/evict",
         'remove {"group_id": ..., "member": "ana-*"} as an admin does; with "reason"',
-        _of_server(group_verbs.evict),
+        _verb("group_verbs", "evict"),
     ),
     Route(
         "POST",
         "/topics/move_leader",
         'have the node "to" lead {"topic": ..., "partition": ..., "to": ...}',
-        _of_server(group_verbs.move_leader),
+        _verb("group_verbs", "move_leader"),
     ),
     Route("GET", "/events", "what happens from now on, as server-sent events; ?kind=group.* for some", Control.events),
-    Route("GET", "/clock", "what time it is", Control.clock),
-    Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', Control.advance),
+    Route("GET", "/clock", "what time it is", _verb("clock_verbs", "clock")),
+    Route("POST", "/clock/advance", 'move the virtual clock by {"ms": ...}', _verb("clock_verbs", "advance")),
     Route(
         "GET",
         "/clock/next",
         "what the broker waits for next; ?kind=session&group_id=kitchen for some",
-        _of_server(clock_verbs.next_deadline),
+        _verb("clock_verbs", "next_deadline"),
     ),
     Route(
         "POST",
         "/clock/advance_until",
         'move the virtual clock until {"group_id": ..., "state": ..., "limit_ms": ...}',
-        _of_server(clock_verbs.advance_until),
+        _verb("clock_verbs", "advance_until"),
     ),
     Route("GET", "/counters", "connections, logs, timers, purgatories", Control.counters),
     *FAULT_ROUTES,

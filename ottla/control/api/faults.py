@@ -34,7 +34,7 @@ from ottla.control.faults.verbs import error_code
 from ottla.protocol.primitives import Message
 
 if TYPE_CHECKING:
-    from ottla.control.api.running import RunningBroker
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.faults.engine import Faults
     from ottla.control.faults.fault import Fault
     from ottla.control.faults.holds import Held
@@ -53,8 +53,8 @@ _DIGITS_MAX: Final = 18
 class FaultControl:
     """Answers what concerns faults and holds of one broker. Raises `HttpRefused` and `BadFault`."""
 
-    def __init__(self, server: RunningBroker) -> None:
-        self._server = server
+    def __init__(self, broker: ControlledBroker) -> None:
+        self._broker = broker
 
     async def set(self, body: bytes) -> Answer:
         """POST /faults"""
@@ -131,7 +131,7 @@ class FaultControl:
 
     @property
     def _faults(self) -> Faults:
-        return self._server.faults
+        return self._broker.faults
 
     def _find(self, number: int) -> Fault:
         try:

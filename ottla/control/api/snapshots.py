@@ -15,8 +15,8 @@ from ottla.control.api.http_refused import HttpRefused
 from ottla.control.changes.snapshot import SnapshotRefused, restore, snapshot
 
 if TYPE_CHECKING:
+    from ottla.broker.lifecycle.server import Server
     from ottla.control.api.route import Answer
-    from ottla.control.api.running import RunningBroker
     from ottla.control.changes.snapshot import Snapshot
 
 #: When there is one more, the oldest goes: the records in it may be nowhere else any more. It goes as well when all
@@ -27,7 +27,7 @@ SNAPSHOTS_KEPT_MAX: Final = 16
 class Snapshots:
     """Takes snapshots of one broker, and goes back to them. Raises `HttpRefused`."""
 
-    def __init__(self, server: RunningBroker) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self._kept: dict[int, Snapshot] = {}
         self._numbers = count(1)

@@ -39,7 +39,7 @@ from ottla.control.state.transactions import TransactionView, look_at_transactio
 from ottla.control.state.waiting import NotInTime
 
 if TYPE_CHECKING:
-    from ottla.control.api.running import RunningBroker
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.conditions import Condition
     from ottla.control.state.timeline import History, Moment
 
@@ -50,11 +50,12 @@ TOLD_MAX: Final = 1_000
 class StateControl:
     """Answers what concerns the state of one broker. Raises `HttpRefused`."""
 
-    def __init__(self, server: RunningBroker, history: History) -> None:
+    def __init__(self, broker: ControlledBroker, history: History) -> None:
         """`history`: what happens is kept there."""
-        self._server = server
+        self._broker = broker
+        self._server = broker.server
         self._history = history
-        self._snapshots = Snapshots(server)
+        self._snapshots = Snapshots(broker.server)
         #: One at a time puts the broker back: who comes meanwhile waits.
         self._putting_back = asyncio.Lock()
 
@@ -100,7 +101,7 @@ class StateControl:
 
     async def requests(self, query: bytes) -> Answer:
         """GET /requests"""
-        return await tell_requests(self._server, query)
+        return await tell_requests(self._broker, query)
 
     async def wait(self, body: bytes) -> Answer:
         """POST /wait"""
@@ -112,10 +113,10 @@ class StateControl:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, f"timeout_ms is a whole number from 0 to {WAIT_MS_MAX}")
         try:
             if asked == {"idle": True}:
-                await self._server.waiting.until_idle(timeout_ms / 1000)
+                await self._broker.waiting.until_idle(timeout_ms / 1000)
                 return {"waited_for": "the broker to be idle"}
             condition = _condition(asked)
-            await self._server.waiting.until(condition, timeout_ms / 1000)
+            await self._broker.waiting.until(condition, timeout_ms / 1000)
         except NotInTime as late:
             raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
         return {"waited_for": condition.said}
@@ -152,7 +153,7 @@ class StateControl:
         if read_object(body) != {}:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body is {}, for there is nothing to say")
         async with self._putting_back:
-            await self._server.reset()
+            await self._broker.reset()
         return {"topics": len(self._server.cluster.topics)}
 
 

@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ottla.broker.lifecycle.stopping import Stopping
 from ottla.control.state.conditions import Condition, no_group_rebalances
+from ottla.control.state.stopping import Stopping
 from ottla.events.kind import KINDS, Kind
 
 if TYPE_CHECKING:
