@@ -97,7 +97,7 @@ class OpenedPartitions:
     placements: list[Placement] = field(default_factory=list)
 
 
-class Surroundings(Protocol):
+class TopicContext(Protocol):
     """What a topic needs of the cluster it is in."""
 
     @property
@@ -134,7 +134,7 @@ class Topic:
     __slots__ = ("_cluster", "configs", "is_internal", "name", "partitions", "placements", "topic_id")
 
     def __init__(
-        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: Surroundings, *, is_internal: bool
+        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: TopicContext, *, is_internal: bool
     ) -> None:
         self.name = name
         self.topic_id = topic_id

@@ -35,7 +35,7 @@ class Gather(Generic[T]):
             call.answer(make([]))
 
     def token(self, index: int) -> Slot[T]:
-        """Who is to be answered by the group at this place."""
+        """The token for the group at this place."""
         return Slot(self, index)
 
     def put(self, index: int, answer: T) -> None:

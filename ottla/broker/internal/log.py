@@ -26,7 +26,7 @@ class InternalLog:
         self._topic = topic
 
     def append(self, partition: int, records: Sequence[Record], writer: Writer | None = None) -> ErrorCode:
-        """Append the records as one batch, and say why not if not. `writer`: whose transaction they are part of."""
+        """Append the records as one batch, and say why not if not. `writer`: the producer of their transaction."""
         topic = self._cluster.topics.get(self._topic)
         if topic is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -33,13 +33,12 @@ from ottla.coordinator.offsets.events import (
     OffsetDeleteRequested,
     OffsetFetchRequested,
     SweepDue,
-    TopicsDeleted,
     TransactionEnded,
     TxnOffsetCommitRequested,
 )
 from ottla.coordinator.offsets.fetch import fetch
 from ottla.coordinator.offsets.removal import TombstonesWritten, topics_deleted
-from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
+from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, TopicChange, TopicsChanged, Unloaded
 from ottla.coordinator.runtime.kind import Kind, StepFailed
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ _EVENTS: Final[Mapping[type, Callable[[Group, int, Any, Effects], object]]] = {
     events.SessionEnded: end_session,
     events.RebalanceWanted: want_rebalance,
     AppendCompleted: _append_completed,
-    TopicsDeleted: lambda group, _now_ms, event, effects: topics_deleted(group, event, effects),
+    TopicsChanged: lambda group, _now_ms, event, effects: topics_deleted(group, event.deleted, effects),
     SweepDue: lambda group, now_ms, _event, effects: offsets.sweep(group, now_ms, effects),
     Loaded: lambda group, now_ms, _event, effects: load(group, now_ms, effects),
     Unloaded: lambda group, now_ms, _event, effects: unload(group, now_ms, effects),
@@ -116,4 +115,12 @@ _COMPLETIONS: Final[Mapping[type[Completion], Callable[[Group, int, Any, ErrorCo
 }
 
 #: What the runtime has to know of classic groups.
-CLASSIC: Final[Kind[Group]] = Kind("group", step, purgatory_of, KINDS, describe_timer, sharing=OffsetCommitRequested)
+CLASSIC: Final[Kind[Group]] = Kind(
+    "group",
+    step,
+    purgatory_of,
+    KINDS,
+    describe_timer,
+    topic_changes=frozenset({TopicChange.DELETED}),
+    sharing=OffsetCommitRequested,
+)

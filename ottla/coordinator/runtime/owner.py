@@ -4,14 +4,14 @@
                          ▲                                                           │
                          └──────────────────── a timer ran out ◀─────────────────────┘
 
-Nobody else touches the machine, and between a step and its effects nobody else runs, so there are no locks. When woken
-the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are
-done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
-names, share a batch when they follow one another: commits of offsets, in groups.
+Only the owner touches the machine, and nothing else runs between a step and its effects, so there are no locks. When
+woken the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop.
+Appends are done at once, and the machine hears of them before its next event; only those of one class of events, which
+its kind names, share a batch when they follow one another: commits of offsets, in groups.
 
 An event that may be long, such as a commit of ten thousand offsets, is taken up by a worker, and its step may stop for
-breath (`pacing`). Until it is done the machine is nobody else's: what comes meanwhile waits in the inbox. Who can't
-wait, such as whoever has to give the machine away, has it finished first.
+breath (`pacing`). Until it is done what comes meanwhile waits in the inbox. A caller that can't wait, such as the
+unloading of a partition, has it finished first.
 
 A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
 happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol
 
-from ottla.coordinator.runtime.effects import Append, Arm, Ask, Disarm, Effect, Ended, Notice, Reply
+from ottla.coordinator.runtime.effects import Append, Arm, Ask, Become, Disarm, Effect, Ended, Notice, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
 from ottla.coordinator.runtime.holding import AppendHeld
 from ottla.coordinator.runtime.kind import M, StepFailed
@@ -45,13 +45,13 @@ class NoticeSink(Protocol):
 
 
 class KeepBack(Protocol):
-    """Who may keep back a timer that ran out, and post it later. Until then the machine does not know."""
+    """May keep back a timer that ran out, and post it later. Until then the machine does not know."""
 
     def __call__(self, owner: Owner[Any], timer: MachineTimer, /) -> bool:
         """Whether it is kept back."""
 
 
-class Surroundings:
+class OwnerContext:
     """What all owners of a runtime share."""
 
     __slots__ = ("ask", "ended", "failed", "keep_back", "log", "notices", "pace", "purgatories", "refuse", "timer")
@@ -75,17 +75,17 @@ class Surroundings:
         self.notices = notices
         """The reader of what machines tell; None: there is none."""
         self.ended = ended
-        """Called by an owner whose machine has ended, with the requests that were still in its inbox."""
+        """Called by an owner when its machine has ended, with the requests that were still in its inbox."""
         self.refuse = refuse
         """Answers the request, if it is one, at which the machine of this key has met a bug."""
         self.failed = failed
         """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
         self.ask = ask
-        """Who does what the machine of this key asks for; None: none of this kind does."""
+        """Does what the machine of this key asks for; None: machines of this kind ask for nothing."""
         self.pace = pace
         """What is long is done in its slices; None: in one go."""
         self.keep_back: KeepBack | None = None
-        """Who may keep back timers that ran out; None: nobody."""
+        """May keep back timers that ran out; None: all are posted at once."""
 
 
 class Owner(Generic[M]):
@@ -94,7 +94,6 @@ class Owner(Generic[M]):
     __slots__ = (
         "_appends",
         "_decided",
-        "_has_long_timers",
         "_held",
         "_now_ms",
         "_sharing",
@@ -105,27 +104,27 @@ class Owner(Generic[M]):
         "_waiter",
         "_with",
         "_worker",
+        "alive",
         "inbox",
-        "is_ended",
         "key",
         "kind",
         "machine",
         "shard",
     )
 
-    def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
+    def __init__(self, key: str, machine: M, shard: Shard[M], context: OwnerContext) -> None:
         self.key = key
         self.kind = kind = shard.kind_of(machine)
         self.machine = machine
+        self.alive: M | None = machine
+        """The machine while it lives; None: it has ended."""
         self.shard = shard
         self.inbox: deque[Any] = deque()
         """Requests, events of the runtime, and timers that ran out."""
-        self.is_ended = False
         self._step = kind.step
         self._sharing = kind.sharing
-        self._has_long_timers = kind.has_long_timers
-        self._with = surroundings
-        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
+        self._with = context
+        self._timers = Timers(key, context.timer, context.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
         #: What is held of what was to be written; until it is decided about nothing else is done.
         self._held: AppendHeld | None = None
@@ -134,10 +133,15 @@ class Owner(Generic[M]):
         self._waiter: asyncio.Future[None] | None = None
         #: Is there something in the inbox that may be long, or half done?
         self._takes_long = False
-        #: Who does the rest of what is half done.
+        #: Does the rest of what is half done.
         self._worker: Worker | None = None
         self._now_ms = 0
         self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the machine is no more, and nothing may be sent to it."""
+        return self.alive is None
 
     @property
     def is_at_work(self) -> bool:
@@ -146,7 +150,7 @@ class Owner(Generic[M]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it does nothing before somebody else does something: it has nothing to do, or may not."""
+        """Whether it does nothing by itself now: it has nothing to do, or may not."""
         return self._held is not None or (not self.inbox and self._worker is None)
 
     @property
@@ -164,7 +168,7 @@ class Owner(Generic[M]):
                 waiter.set_result(None)
 
     def take(self, item: Any) -> None:
-        """Do it now, in the turn of whoever asks; if something is before it or under way, put it into the inbox."""
+        """Do it now, in the caller's turn; if something is before it or under way, put it into the inbox."""
         if self._waiter is None or self._takes_long:
             self.post(item)
         else:
@@ -174,7 +178,7 @@ class Owner(Generic[M]):
     def _ran_out(self, timer: MachineTimer) -> None:
         keep_back = self._with.keep_back
         if keep_back is None or not keep_back(self, timer):
-            (self.post_long if self._has_long_timers else self.post)(timer)
+            (self.post_long if self.kind.has_long_timers else self.post)(timer)
 
     def post_long(self, item: Any) -> None:
         """The same, with something that may be long to do."""
@@ -196,7 +200,7 @@ class Owner(Generic[M]):
     async def run(self) -> None:
         """Live as long as the machine does."""
         loop = asyncio.get_running_loop()
-        while not self.is_ended:
+        while self.alive is not None:
             if self.inbox and not self._takes_long:
                 self._drain()
             elif self.inbox and not self.is_at_work:
@@ -225,13 +229,13 @@ class Owner(Generic[M]):
         self._drain_here()
 
     def _drain_here(self) -> None:
-        """Take everything out of the inbox in the turn of whoever calls this, and not in the task's."""
-        waiter, self._waiter = self._waiter, None  # who comes meanwhile finds it at work, and the task sleeps on
+        """Take everything out of the inbox in the caller's turn, and not in the task's."""
+        waiter, self._waiter = self._waiter, None  # what comes meanwhile finds it at work, and the task sleeps on
         try:
             in_one_go(self._drain)
         finally:
             self._waiter = waiter
-            if self.inbox or self.is_ended:
+            if self.inbox or self.alive is None:
                 self._wake()
 
     def _drain_in_slices(self) -> None:
@@ -259,20 +263,25 @@ class Owner(Generic[M]):
         return self._look_at_clock()
 
     def _drain(self, *, in_slices: bool = False) -> None:
-        """Take everything out of the inbox. Nobody else does while this is under way."""
+        """Take everything out of the inbox. Only one call of this is under way at a time."""
         now_ms = self._look_at_clock()
-        machine, step, sharing, inbox = self.machine, self._step, self._sharing, self.inbox
+        machine, inbox = self.machine, self.inbox
         item: Any = None
         try:
             if self._decided is not None:
                 decided, self._decided = self._decided, None
                 self._write(decided)
-            while inbox and not self.is_ended:
+                machine = self.machine
+            step, sharing = self._step, self._sharing
+            while inbox and self.alive is machine:
                 item = inbox.popleft()
                 item_class = item.__class__
                 shares = item_class is sharing
                 if self._appends and not shares:
                     self._write_before(item)  # the machine finds what was written before
+                    if self.alive is not machine:
+                        inbox.appendleft(item)
+                        break
                 if item_class is not MachineTimer:  # a fifth of what isinstance takes, as it is an abstract class
                     self._perform(step(machine, now_ms, item))
                 elif self._timers.let_expire(item):
@@ -281,7 +290,8 @@ class Owner(Generic[M]):
                     self._write()
                 if in_slices and inbox:
                     now_ms = self._take_breath()
-            self._write()
+            if self._appends:
+                self._write()
         except AppendHeld as held:
             self._hold(held)
         except Exception as error:
@@ -291,10 +301,12 @@ class Owner(Generic[M]):
                 self._with.failed(self, error)
             finally:
                 self._give_up(item, error)
-        if self.is_ended:
+        if self.alive is None:
             leftover = [item for item in inbox if not isinstance(item, MachineTimer)]
             inbox.clear()
             self._with.ended(self, leftover)
+        elif self.alive is not machine and self._held is None:
+            self._drain(in_slices=in_slices)  # what is left is for the one that it has become
 
     def _give_up(self, item: Any, error: Exception) -> None:
         """End a machine that has met a bug at `item`: answer what it still knows to be waiting, as far as that goes."""
@@ -362,22 +374,38 @@ class Owner(Generic[M]):
         else:
             assert len(appends) == 1, "what is written in a transaction is a batch of its own"
             error = log.append_in_transaction(self.shard.partition, records, writer)
+        machine, step, replay = (
+            self.machine,
+            self._step,
+            self.kind.replay,
+        )  # which asked for it, and hears of it whatever it becomes
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
         for append in paced(appends, 1) if len(appends) > 1 else appends:
             if is_too_large_together:
                 error = log.append(self.shard.partition, append.records)
-            self._perform(self._step(self.machine, self._now_ms, AppendCompleted(append.completion, error)))
+            if append.changes and not error:
+                assert replay is not None, "only a kind with a replay has changes"
+                for change in append.changes:
+                    replay(machine, change)
+            self._perform(step(machine, self._now_ms, AppendCompleted(append.completion, error)))
 
     def _tell(self, effect: Notice) -> None:
         if self._with.notices is not None:
             self._with.notices(self.key, self._now_ms, effect)
 
     def _ask(self, effect: Ask) -> None:
-        assert self._with.ask is not None, "nobody does what this kind of machine asks for"
+        assert self._with.ask is not None, "this kind of machine asks for something that nothing here does"
         self._with.ask(self.key, effect)
 
+    def _become(self, effect: Become) -> None:
+        assert not self._appends, "a machine becomes another once that is written"
+        self._timers.disarm_all()
+        self.machine = self.alive = self.shard.machines[self.key] = effect.machine
+        self.kind = kind = self.shard.kind_of(effect.machine)
+        self._step, self._sharing, self._timers.purgatory_of = kind.step, kind.sharing, kind.purgatory_of
+
     def _end(self, _effect: Ended) -> None:
-        self.is_ended = True
+        self.alive = None
         self._timers.disarm_all()
 
 
@@ -397,6 +425,7 @@ _PERFORM: Final[Mapping[type[Effect], Callable[[Owner[Any], Any], None]]] = _Per
         Arm: Owner._arm,
         Disarm: Owner._disarm,
         Append: Owner._append,
+        Become: Owner._become,
         Ask: Owner._ask,
         Notice: Owner._tell,
         Ended: Owner._end,

@@ -17,6 +17,7 @@ from ottla.coordinator.transactions import events
 from ottla.coordinator.transactions.answers import describe_refused, described
 from ottla.coordinator.transactions.end import end_transaction
 from ottla.coordinator.transactions.init_producer_id import init_producer_id
+from ottla.coordinator.transactions.machine import replay
 from ottla.coordinator.transactions.partitions import add_partitions, verify_partitions
 from ottla.coordinator.transactions.time import (
     EXPIRY_TIMER,
@@ -135,5 +136,6 @@ TRANSACTIONS: Final[Kind[Transactions]] = Kind(
     lambda _timer_key: PURGATORY,
     tuple(TIMER_KINDS.values()),
     lambda timer_key: (TIMER_KINDS[timer_key], None),
+    replay,
     has_long_timers=True,
 )

@@ -45,7 +45,7 @@ async def test_the_machines_of_every_kind_are_reached_without_naming_one() -> No
         logs: list[object] = []
         for coordination in services.coordinations:
             coordination.put_around_log(lambda log: logs.append(log) or log)  # type: ignore[func-returns-value]
-        assert [type(log).__name__ for log in logs] == ["InternalLog"] * 2 + ["TransactionLog"] * 2
+        assert [type(log).__name__ for log in logs] == ["InternalLog"] * 4
 
 
 async def test_a_coordination_that_is_made_later_is_told_of() -> None:
