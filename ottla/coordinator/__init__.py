@@ -1,7 +1,7 @@
 """Groups, their members, their offsets, their log: which member owns which partition, and how far it has read.
 
 A group is a *machine*: data, and a pure function (machine, now_ms, event) -> effects, without I/O, without waiting,
-without a clock, without dice. The rooms, each of which knows only those below it:
+without a clock, without a random source. The rooms, each of which knows only those below it:
 
     groups/     the group coordinator of a node: its shards, and which requests get to a group
     classic/    the machine of JoinGroup and SyncGroup. A good order to read in: states, situations and decisions (the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ottla.nearest import nearest
+from ottla.text.nearest import nearest
 
 
 class BadFault(ValueError):

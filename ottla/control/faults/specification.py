@@ -51,7 +51,7 @@ def read_fault(number: int, specification: Mapping[str, Any], seams: Seams) -> F
     for word, verb in verbs.items():
         _narrow(aim, word, verb)
     aim.check(target)
-    times = _read_times(specification, seams.cluster.dice)
+    times = _read_times(specification, seams.cluster.random_source)
     actions = [verb.action(word, specification[word], seams, aim) for word, verb in verbs.items()]
     text = f"{_aim_text(specification, aim)}: {', then '.join(action.text for action in actions)}, {times.text}"
     return Fault(number, text, aim, target, actions, times, _read_flag(specification, "may_not_fire"))
@@ -69,7 +69,7 @@ def read_hold(number: int, specification: Mapping[str, Any], seams: Seams) -> Fa
     target = _HELD[said[0]](specification, aim, seams) if said else REQUEST
     action = HoldRequest(_read_side(specification)) if target is REQUEST else Hold(target.impossible)
     aim.check(target)
-    times = _read_times(specification, seams.cluster.dice)
+    times = _read_times(specification, seams.cluster.random_source)
     text = f"{_aim_text(specification, aim)}: {action.text}, {times.text}"
     return Fault(number, text, aim, target, [action], times, _read_flag(specification, "may_not_fire"))
 
@@ -204,7 +204,7 @@ def _read_flag(specification: Mapping[str, Any], word: str) -> bool:
     return value
 
 
-def _read_times(specification: Mapping[str, Any], dice: Random) -> Times:
+def _read_times(specification: Mapping[str, Any], random_source: Random) -> Times:
     said = [word for word in TIMES_WORDS if specification.get(word) is not None and specification[word] is not False]
     if len(said) > 1:
         raise BadFault(f"{' and '.join(said)} are both said; how often it happens can be said once")
@@ -216,17 +216,19 @@ def _read_times(specification: Mapping[str, Any], dice: Random) -> Times:
     if word == "once":
         return First(1)
     if word == "probability":
-        return _read_probability(specification, dice)
+        return _read_probability(specification, random_source)
     count = _number(specification, word, 1, _COUNT_MAX)
     return First(count) if word in ("times", "first") else Nth(count, is_repeated=word == "every")
 
 
-def _read_probability(specification: Mapping[str, Any], dice: Random) -> WithProbability:
+def _read_probability(specification: Mapping[str, Any], random_source: Random) -> WithProbability:
     probability = specification["probability"]
     if type(probability) not in (int, float) or not 0 < probability <= 1:
         raise BadFault(f"probability is a number above 0 and up to 1, not {probability!r}")
     seed = (
-        dice.randint(0, SEED_MAX) if specification.get("seed") is None else _number(specification, "seed", 0, SEED_MAX)
+        random_source.randint(0, SEED_MAX)
+        if specification.get("seed") is None
+        else _number(specification, "seed", 0, SEED_MAX)
     )
     return WithProbability(probability, seed)
 
