@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from ottla.control.changes.topics import commit_offsets
 from ottla.control.state import conditions
-from ottla.control.state.groups import GroupView, MemberView, Place, look_at_group
+from ottla.control.state.groups import GroupView, Place, look_at_group
 from ottla.testing.asserting import assert_rebalances
 from ottla.testing.group_verbs import GroupVerbs
 from ottla.testing.inside import TIMEOUT_S
 
 if TYPE_CHECKING:
+    from ottla.coordinator.kinds.view import MemberView
     from ottla.testing.inside import Inside
 
 

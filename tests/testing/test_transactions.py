@@ -44,6 +44,21 @@ def test_nothing_is_made_by_looking() -> None:
         assert kafka.look(lambda server: list(server.cluster.topics)) == []
 
 
+def test_timers_of_transactions_are_deadlines(kafka: Broker, producer: Driver) -> None:
+    """By what they are of; all transactional ids in a partition share them."""
+    producer.begin()
+    producer.write(1, b"soup")
+    deadline = kafka.next_deadline(kind="transaction-timeout")
+    assert deadline is not None
+    partition = kafka.look(
+        lambda server: server.services.transaction_coordination.of_node[1].partition_of(TRANSACTIONAL_ID)
+    )
+    assert (deadline.group_id, deadline.about) == (None, f"transactions in partition {partition}")
+    assert str(deadline) == f"transaction-timeout {deadline.about} in {deadline.in_ms} ms"
+    kafka.advance(deadline.in_ms + 60_000)
+    kafka.transaction(TRANSACTIONAL_ID).wait_for(state="CompleteAbort")
+
+
 def test_transaction_is_seen_from_its_begin_to_its_end(kafka: Broker, producer: Driver) -> None:
     """With the producer that the coordinator has told, the partitions it has written to, and the broker's dates."""
     kafka.advance(7_000)

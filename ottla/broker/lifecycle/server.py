@@ -31,7 +31,6 @@ from ottla.broker.upkeep.housekeeping import Housekeeping
 from ottla.cluster.address import Address
 from ottla.cluster.failover import NodeState
 from ottla.cluster.node import UnknownNode
-from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
 from ottla.purgatory import Clock, SystemClock, Timer
@@ -218,7 +217,7 @@ class Server:
                             self.parts, self.clock_hand, lambda: self.connections, self._autojump_threshold_ms
                         )
                     Housekeeping(self.cluster, self.timer, self.services.background)
-                    self._read_groups()
+                    self.services.begin_coordinating()
                     on_ready()
                     await self._stopping.wait()
                 finally:
@@ -337,16 +336,6 @@ class Server:
         if node_id not in nodes:
             raise UnknownNode(node_id, list(nodes))
         return nodes[node_id]
-
-    def _read_groups(self) -> None:
-        """Begin to read the groups of a restarted broker, so that the sessions of those who don't come back end too.
-
-        And its transactions: what was decided is carried out, and what nobody ends is aborted in time.
-        """
-        if GROUP_TOPIC in self.cluster.topics:
-            _ = self.services.group_coordination
-        if TRANSACTION_TOPIC in self.cluster.topics:
-            _ = self.services.transaction_coordination
 
     async def _bind(self) -> None:
         if self._control_address is not None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 
@@ -93,6 +94,17 @@ class Services:
         self._made.append(service)
         return service
 
+    def begin_coordinating(self) -> None:
+        """Make the coordination of each internal topic that there is, which begins to read it.
+
+        So a broker that is started again ends the sessions of members that don't come back, carries out what was
+        decided of transactions, and aborts in time those that no producer ends.
+        """
+        if GROUP_TOPIC in self._cluster.topics:
+            _ = self.group_coordination
+        if TRANSACTION_TOPIC in self._cluster.topics:
+            _ = self.transaction_coordination
+
     def _enter_coordination(self, coordination: K, of_requests: Sequence[str] = ()) -> K:
         """List a coordination and its purgatories; clients wait for what waits in those named in `of_requests`."""
         from ottla.broker.delayed.registered import RegisteredPurgatory
@@ -132,7 +144,7 @@ class Services:
     def group_coordination(self) -> GroupCoordination:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
-        from ottla.coordinator.classic.timers import REBALANCES
+        from ottla.coordinator.groups.kinds import parking_purgatories
 
         coordination = GroupCoordination(
             self._cluster,
@@ -142,7 +154,7 @@ class Services:
             self.pace,
             wrap_group_log=self._wrap_group_log,
         )
-        return self._enter_coordination(coordination, of_requests=(REBALANCES,))
+        return self._enter_coordination(coordination, of_requests=parking_purgatories())
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:

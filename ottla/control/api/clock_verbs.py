@@ -11,8 +11,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
+from ottla.control.api.body import read_body
 from ottla.control.api.http_refused import HttpRefused
-from ottla.control.api.wishes import read_wish
 from ottla.control.state import conditions
 from ottla.control.state.deadlines import deadlines
 from ottla.control.state.waiting import NotInTime
@@ -41,15 +41,15 @@ async def next_deadline(server: RunningBroker, query: bytes) -> dict[str, Any]:
 async def advance_until(server: RunningBroker, body: bytes) -> dict[str, Any]:
     """POST /clock/advance_until"""
     kinds = {"state": str, "members": int, "generation": int, "lag": int}
-    wish = read_wish(body, _EXAMPLE, {"group_id": str, "limit_ms": int}, kinds)
-    if not 0 <= wish["limit_ms"] <= ADVANCE_MS_MAX:
+    asked = read_body(body, _EXAMPLE, {"group_id": str, "limit_ms": int}, kinds)
+    if not 0 <= asked["limit_ms"] <= ADVANCE_MS_MAX:
         text = f"limit_ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days"
         raise HttpRefused(HTTPStatus.BAD_REQUEST, text)
     refuse_to_move(server)
-    wanted = {key: value for key, value in wish.items() if key in kinds}
+    wanted = {key: value for key, value in asked.items() if key in kinds}
     began_ms = server.clock.now_ms()
     try:
-        await server.clock_hand.advance_until(conditions.group_is(wish["group_id"], **wanted), wish["limit_ms"])
+        await server.clock_hand.advance_until(conditions.group_is(asked["group_id"], **wanted), asked["limit_ms"])
     except NotInTime as late:
         raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
     return {"moved_ms": server.clock.now_ms() - began_ms, "now_ms": server.clock.now_ms()}

@@ -32,13 +32,14 @@ from ottla.broker.lifecycle.stopping import Stopping
 from ottla.cluster.address import MachineRefused
 from ottla.cluster.node import UnknownNode
 from ottla.control.api import clock_verbs, group_verbs
+from ottla.control.api.body import read_object, read_typed
 from ottla.control.api.clock_verbs import ADVANCE_MS_MAX, refuse_to_move
 from ottla.control.api.fault_routes import FAULT_ROUTES
 from ottla.control.api.feed import Feed, read_kinds
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import Answer, Route, any_name
 from ottla.control.api.state_routes import STATE_ROUTES
-from ottla.control.api.wishes import read_object, read_typed
+from ottla.control.state.groups import look_at_groups
 from ottla.control.state.timeline import History
 from ottla.control.state.waiting import NotInTime
 
@@ -46,11 +47,28 @@ if TYPE_CHECKING:
     from ottla.control.api.faults import FaultControl
     from ottla.control.api.running import RunningBroker
     from ottla.control.api.state import StateControl
-    from ottla.coordinator.classic.group import Group
-    from ottla.purgatory import Purgatory
+    from ottla.control.state.groups import GroupView
 
 #: For the timeline.
 EVENTS_KEPT_MAX: Final = 2_000
+#: What a list of groups says of each of them, and of its members; GET /groups/{group_id} says all.
+_TOLD_OF_GROUPS: Final = (
+    "group_id",
+    "state",
+    "generation_id",
+    "protocol_type",
+    "protocol_name",
+    "leader",
+    "coordinator",
+)
+_TOLD_OF_MEMBERS: Final = (
+    "member_id",
+    "group_instance_id",
+    "client_id",
+    "client_host",
+    "session_timeout_ms",
+    "rebalance_timeout_ms",
+)
 
 
 class Control:
@@ -76,14 +94,14 @@ class Control:
 
         return FaultControl(self.server)
 
-    async def answer(self, method: str, path: str, wish: bytes) -> Answer | Feed:
-        """The answer to one request; `wish` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
+    async def answer(self, method: str, path: str, argument: bytes) -> Answer | Feed:
+        """The answer to one request; `argument` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
         route = _ROUTES.get((method, path))
         if route is None and (route := _ROUTES.get((method, any_name(path)))) is not None:
-            wish = wish or path.rpartition("/")[2].encode()
+            argument = argument or path.rpartition("/")[2].encode()
         if route is not None:
             try:
-                return await route.answer(self, wish)
+                return await route.answer(self, argument)
             except Stopping as stopping:
                 raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, str(stopping)) from None
         methods = [known_method for known_method, known_path in _ROUTES if known_path in (path, any_name(path))]
@@ -129,14 +147,14 @@ class Control:
 
     async def stop_node(self, body: bytes) -> Answer:
         """POST /nodes/stop"""
-        wish = _read_wish(body, '{"node_id": 2, "hard": true}', hard=bool)
-        await self._switch(self.server.stop_node(wish["node_id"], hard=wish.get("hard", False)))
+        asked = _read_body(body, '{"node_id": 2, "hard": true}', hard=bool)
+        await self._switch(self.server.stop_node(asked["node_id"], hard=asked.get("hard", False)))
         return await self.nodes(b"")
 
     async def start_node(self, body: bytes) -> Answer:
         """POST /nodes/start"""
-        wish = _read_wish(body, '{"node_id": 2}')
-        await self._switch(self.server.start_node(wish["node_id"]))
+        asked = _read_body(body, '{"node_id": 2}')
+        await self._switch(self.server.start_node(asked["node_id"]))
         return await self.nodes(b"")
 
     async def _switch(self, work: Awaitable[None]) -> None:
@@ -149,12 +167,7 @@ class Control:
 
     async def groups(self, _body: bytes) -> Answer:
         """GET /groups"""
-        groups = [
-            self._describe(group, node_id)
-            for node_id, coordinator in self.server.services.group_coordination.of_node.items()
-            for group in coordinator.groups
-        ]
-        return {"groups": sorted(groups, key=lambda group: str(group["group_id"]))}
+        return {"groups": list(map(self._tell_group, look_at_groups(self.server.services, self._cluster)))}
 
     async def clock(self, _body: bytes) -> Answer:
         """GET /clock"""
@@ -183,68 +196,48 @@ class Control:
     async def counters(self, _body: bytes) -> Answer:
         """GET /counters"""
         cluster, services, timer = self._cluster, self.server.services, self.server.timer
-        coordinators = services.group_coordination.of_node.items()
-        purgatories: list[tuple[int | None, Purgatory[Any]]] = [
-            (node_id, purgatory)
-            for node_id, coordinator in coordinators
-            for purgatory in coordinator.runtime.purgatories.values()
-        ]
-        purgatories += [(None, services.delayed_operations.produce), (None, services.delayed_operations.fetch)]
+        groups = services.group_coordination.of_node.values()
+        _ = services.delayed_operations  # so that its purgatories are registered
+        registered = sorted(services.purgatories, key=lambda one: one.node_id is None)
         return {
             "connections": {str(node_id): count for node_id, count in self.server.connection_counts.items()},
             "topics": len(cluster.topics),
             "partitions": sum(len(topic.partitions) for topic in cluster.topics.values()),
             "log_bytes": cluster.logs.bytes.bytes_held,
-            "groups": sum(len(coordinator.groups) for _, coordinator in coordinators),
+            "groups": sum(len(coordinator.groups) for coordinator in groups),
             "timer": {"pending": timer.size, "fired": timer.fired, "wake_ups": timer.wake_ups},
             "purgatories": [
                 {
-                    "name": purgatory.name,
-                    "node_id": node_id,
-                    "watched": purgatory.watched,
-                    "delayed": purgatory.delayed,
-                    "expired": purgatory.expired,
+                    "name": one.purgatory.name,
+                    "node_id": one.node_id,
+                    "watched": one.purgatory.watched,
+                    "delayed": one.purgatory.delayed,
+                    "expired": one.purgatory.expired,
                 }
-                for node_id, purgatory in purgatories
+                for one in registered
             ],
         }
 
-    def _describe(self, group: Group, node_id: int) -> Answer:
-        last = self._last_rebalances.of(group.group_id)
+    def _tell_group(self, view: GroupView) -> Answer:
+        last = self._last_rebalances.of(view.group_id)
         return {
-            "group_id": group.group_id,
-            "state": group.state.value,
-            "generation_id": group.generation_id,
-            "protocol_type": group.protocol_type,
-            "protocol_name": group.protocol_name,
-            "leader": group.leader_id,
-            "coordinator": node_id,
-            "members": [
-                {
-                    "member_id": member.member_id,
-                    "group_instance_id": member.group_instance_id,
-                    "client_id": member.client_id,
-                    "client_host": member.client_host,
-                    "session_timeout_ms": member.session_timeout_ms,
-                    "rebalance_timeout_ms": member.rebalance_timeout_ms,
-                }
-                for member in group.members.values()
-            ],
+            **{name: getattr(view, name) for name in _TOLD_OF_GROUPS},
+            "members": [{name: getattr(member, name) for name in _TOLD_OF_MEMBERS} for member in view.members],
             "last_rebalance": None if last is None else asdict(last),
         }
 
 
 def _read_ms(body: bytes) -> int:
-    wish = read_object(body)
-    if wish is None or wish.keys() != {"ms"}:
+    asked = read_object(body)
+    if asked is None or asked.keys() != {"ms"}:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, 'the body says by how much, such as {"ms": 45000}, and nothing else')
-    ms = wish["ms"]
+    ms = asked["ms"]
     if type(ms) is not int or not 0 <= ms <= ADVANCE_MS_MAX:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, f"ms is a whole number from 0 to {ADVANCE_MS_MAX}, which is 366 days")
     return ms
 
 
-def _read_wish(body: bytes, example: str, **optional: type) -> dict[str, Any]:
+def _read_body(body: bytes, example: str, **optional: type) -> dict[str, Any]:
     """What the body asks for: a node_id, and what else there may be, each of its type."""
     return read_typed(
         body, {"node_id": int}, optional, f"the body says which node, such as {example}, and nothing else"
@@ -255,7 +248,7 @@ def _of_server(
     verb: Callable[[RunningBroker, bytes], Awaitable[Answer]],
 ) -> Callable[[Control, bytes], Awaitable[Answer]]:
     """A verb that needs nothing but the broker."""
-    return lambda control, wish: verb(control.server, wish)
+    return lambda control, body: verb(control.server, body)
 
 
 #: What can be asked, in the order of the list.

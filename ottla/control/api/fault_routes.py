@@ -25,10 +25,10 @@ class HasFaults(Protocol):
 def _route(method: str, path: str, does: str, name: str) -> Route[HasFaults]:
     """A route that the method of this name answers."""
 
-    async def answer(control: HasFaults, wish: bytes) -> Answer:
+    async def answer(control: HasFaults, argument: bytes) -> Answer:
         asked: Callable[[bytes], Awaitable[Answer]] = getattr(control.faults, name)
         try:
-            return await asked(wish)
+            return await asked(argument)
         except BadFault as bad:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, str(bad)) from None
 

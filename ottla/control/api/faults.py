@@ -25,9 +25,9 @@ from dataclasses import fields
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ottla.control.api.body import read_object, read_typed
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import WAIT_MS, WAIT_MS_MAX, Answer
-from ottla.control.api.wishes import read_object, read_typed
 from ottla.control.faults.engine import hold_of, is_hold
 from ottla.control.faults.misuse import BadFault
 from ottla.control.faults.verbs import error_code
@@ -71,7 +71,7 @@ class FaultControl:
 
     async def wait(self, body: bytes) -> Answer:
         """POST /faults/wait"""
-        wish = _read_wish(body, fault_id=int, count=int, timeout_ms=int)
+        wish = _read_body(body, fault_id=int, count=int, timeout_ms=int)
         fault = self._find(wish["fault_id"])
         await _until(fault.waiting, wish, lambda: f"has happened {fault.hit_count} times", fault)
         return _tell(fault)
@@ -98,7 +98,7 @@ class FaultControl:
 
     async def wait_for_hold(self, body: bytes) -> Answer:
         """POST /holds/wait"""
-        wish = _read_wish(body, fault_id=int, count=int, timeout_ms=int)
+        wish = _read_body(body, fault_id=int, count=int, timeout_ms=int)
         fault = self._find(wish["fault_id"])
         hold = hold_of(fault)
         await _until(hold.milestones, wish, lambda: f"has held {len(hold.all)}", fault)
@@ -106,7 +106,7 @@ class FaultControl:
 
     async def let_go(self, body: bytes) -> Answer:
         """POST /holds/let_go"""
-        wish = _read_wish(body, fault_id=int, number=int, change=dict)
+        wish = _read_body(body, fault_id=int, number=int, change=dict)
         held = self._find_held(wish)
         change = wish.get("change", {})
         _check_change(held, change)
@@ -116,7 +116,7 @@ class FaultControl:
 
     async def refuse(self, body: bytes) -> Answer:
         """POST /holds/refuse"""
-        wish = _read_wish(body, fault_id=int, number=int, error=str)
+        wish = _read_body(body, fault_id=int, number=int, error=str)
         if "error" not in wish:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body says with which error, such as REBALANCE_IN_PROGRESS")
         held = self._find_held(wish)
@@ -125,7 +125,7 @@ class FaultControl:
 
     async def lose(self, body: bytes) -> Answer:
         """POST /holds/lose"""
-        held = self._find_held(_read_wish(body, fault_id=int, number=int))
+        held = self._find_held(_read_body(body, fault_id=int, number=int))
         held.lose()
         return _tell_held(held)
 
@@ -170,7 +170,7 @@ def _read(body: bytes) -> dict[str, Any]:
     return wish
 
 
-def _read_wish(body: bytes, **types: type) -> dict[str, Any]:
+def _read_body(body: bytes, **types: type) -> dict[str, Any]:
     """What the body says: a fault_id, and what else there may be, each of its type."""
     refusal = f'the body says which fault, such as {{"fault_id": 1}}; it may have {", ".join(types)}'
     return read_typed(body, {"fault_id": int}, types, refusal)

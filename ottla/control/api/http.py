@@ -161,9 +161,9 @@ class ControlListener:
             await conversation.send_feed(feed)
 
     async def _answer(self, request: Request) -> bytes | Feed:
-        method, path, wish = request
+        method, path, argument = request
         try:
-            answer = await self._control.answer(method, path, wish)
+            answer = await self._control.answer(method, path, argument)
             return answer if isinstance(answer, Feed) else _encode(answer)
         except HttpRefused:
             raise
@@ -178,7 +178,7 @@ class Request(NamedTuple):
 
     method: str
     path: str
-    wish: bytes
+    argument: bytes
     """The body of a POST; of all others what stands behind the question mark."""
 
 

@@ -10,8 +10,8 @@ from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from ottla.control.api.body import read_body, read_object
 from ottla.control.api.http_refused import HttpRefused
-from ottla.control.api.wishes import read_object, read_wish
 from ottla.control.changes.snapshot import SnapshotRefused, restore, snapshot
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Snapshots:
 
     async def restore(self, body: bytes) -> Answer:
         """POST /restore"""
-        number = read_wish(body, '{"snapshot": 1}', {"snapshot": int})["snapshot"]
+        number = read_body(body, '{"snapshot": 1}', {"snapshot": int})["snapshot"]
         if number not in self._kept:
             kept = ", ".join(map(str, self._kept)) or "none"
             text = (

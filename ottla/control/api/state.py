@@ -25,11 +25,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from ottla.control.api.body import read_object
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.requests import tell_requests
 from ottla.control.api.route import WAIT_MS, WAIT_MS_MAX, Answer
 from ottla.control.api.snapshots import Snapshots
-from ottla.control.api.wishes import read_object
 from ottla.control.changes.seeds import SeedError, plant, seeded
 from ottla.control.state import conditions
 from ottla.control.state.connections import look_at_connections
@@ -104,17 +104,17 @@ class StateControl:
 
     async def wait(self, body: bytes) -> Answer:
         """POST /wait"""
-        wish = read_object(body)
-        if wish is None:
+        asked = read_object(body)
+        if asked is None:
             raise _makes_no_sense()
-        timeout_ms = wish.pop("timeout_ms", WAIT_MS)
+        timeout_ms = asked.pop("timeout_ms", WAIT_MS)
         if type(timeout_ms) is not int or not 0 <= timeout_ms <= WAIT_MS_MAX:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, f"timeout_ms is a whole number from 0 to {WAIT_MS_MAX}")
         try:
-            if wish == {"idle": True}:
+            if asked == {"idle": True}:
                 await self._server.waiting.until_idle(timeout_ms / 1000)
                 return {"waited_for": "the broker to be idle"}
-            condition = _condition(wish)
+            condition = _condition(asked)
             await self._server.waiting.until(condition, timeout_ms / 1000)
         except NotInTime as late:
             raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
@@ -122,13 +122,13 @@ class StateControl:
 
     async def seed(self, body: bytes) -> Answer:
         """POST /seed"""
-        wish = read_object(body)
-        if wish is None or wish.keys() != {"entries"} or not isinstance(wish["entries"], list):
+        asked = read_object(body)
+        if asked is None or asked.keys() != {"entries"} or not isinstance(asked["entries"], list):
             raise HttpRefused(
                 HTTPStatus.BAD_REQUEST, 'the body says what there is to be, such as {"entries": [{"topic": "orders"}]}'
             )
         try:
-            seed = [seeded(f"entry {number}", entry) for number, entry in enumerate(wish["entries"], 1)]
+            seed = [seeded(f"entry {number}", entry) for number, entry in enumerate(asked["entries"], 1)]
         except SeedError as error:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, str(error)) from None
         try:
@@ -156,14 +156,14 @@ class StateControl:
         return {"topics": len(self._server.cluster.topics)}
 
 
-def _condition(wish: Mapping[str, Any]) -> Condition[Any]:
+def _condition(asked: Mapping[str, Any]) -> Condition[Any]:
     try:
-        return read_condition(wish)
+        return read_condition(asked)
     except ValueError as error:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, str(error)) from None
 
 
-def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
+def read_condition(asked: Mapping[str, Any]) -> Condition[Any]:
     """What is to be waited for:
 
     {"group": "kitchen", "state": "Stable", "members": 2, "generation": 3, "lag": 0}, as much of it as matters
@@ -172,7 +172,7 @@ def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
     {"topic": "orders", "records": 7}
     {"transactional_id": "bills", "state": "Ongoing"}
     """
-    match wish:
+    match asked:
         case {"group": str(group), "assigned": True, **rest} if not rest:
             return conditions.group_has_all(group)
         case {"group": str(group), "topic": str(topic), "partition": int(index), "at_least": int(offset), **rest} if (
@@ -183,12 +183,12 @@ def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
             return conditions.records_are(topic, count)
         case {"transactional_id": str(transactional_id), "state": str(state), **rest} if not rest:
             return conditions.transaction_is(transactional_id, state=state)
-        case {"group": str(group), **rest} if all(type(rest[key]) is _GROUP_WISHES.get(key) for key in rest):
+        case {"group": str(group), **rest} if all(type(rest[key]) is _GROUP_WORDS.get(key) for key in rest):
             return conditions.group_is(group, **rest)
     raise _makes_no_sense()
 
 
-_GROUP_WISHES: Final = {"state": str, "members": int, "generation": int, "lag": int}
+_GROUP_WORDS: Final = {"state": str, "members": int, "generation": int, "lag": int}
 
 
 def _makes_no_sense() -> HttpRefused:

@@ -21,8 +21,8 @@ class HasState(Protocol):
 def _route(
     method: str, path: str, does: str, answer: Callable[[StateControl, bytes], Awaitable[Answer]]
 ) -> Route[HasState]:
-    async def of_state(control: HasState, wish: bytes) -> Answer:
-        return await answer(control.state, wish)
+    async def of_state(control: HasState, argument: bytes) -> Answer:
+        return await answer(control.state, argument)
 
     return Route(method, path, does, of_state)
 

@@ -11,7 +11,7 @@ Looking costs a wake-up for each threshold, so this is there only where it was a
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ottla.broker.lifecycle.stopping import Stopping
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ottla.broker.lifecycle.assembly import Assembly
     from ottla.broker.network.connection import Connection
     from ottla.control.changes.clock_hand import ClockHand
-    from ottla.purgatory import Purgatory
 
 #: For how long nothing must have come, unless somebody says otherwise.
 AUTOJUMP_THRESHOLD_MS: Final = 50
@@ -56,11 +55,4 @@ class AutoJump:
 
     def _is_request_parked(self) -> bool:
         """Whether somebody waits who has a deadline."""
-        from ottla.coordinator.classic.timers import REBALANCES  # many brokers never have a group
-
-        services = self._parts.services
-        waiting: list[Purgatory[Any]] = [services.delayed_operations.fetch, services.delayed_operations.produce]
-        waiting += [
-            coordinator.runtime.purgatories[REBALANCES] for coordinator in services.group_coordination.of_node.values()
-        ]
-        return any(purgatory.delayed for purgatory in waiting)
+        return any(one.holds_requests and one.purgatory.delayed for one in self._parts.services.purgatories)
