@@ -28,7 +28,7 @@ from ottla.log.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker, build_marker
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import NONE, ErrorCode
-from ottla.protocol.record_validation import prepare_append
+from ottla.protocol.record_validation import PreparedBatch, prepare_append
 from ottla.protocol.records import LOG_APPEND_TIME, BatchHeader, placed_head, read_header
 from ottla.protocol.varint import Buffer
 
@@ -46,8 +46,6 @@ _WITHOUT_LOG_START: Final = frozenset(
 
 
 Listener: TypeAlias = Callable[["Partition", PartitionEvent], None]
-#: None: there is none.
-Refusal: TypeAlias = Callable[[], AppendResult | None]
 
 
 class Partition(ReadableLog):
@@ -97,29 +95,18 @@ class Partition(ReadableLog):
 
     # Appending
 
-    def append_as_leader(
-        self,
-        batch: Buffer,
-        header: BatchHeader,
-        wall_ms: int,
-        verification: Verification | None = None,
-        refusal: Refusal | None = None,
-    ) -> AppendResult:
-        """Append what a client sent: a batch and its header, as `record_validation.only_batch` found them.
+    def prepare(self, batch: Buffer, header: BatchHeader, wall_ms: int) -> PreparedBatch | AppendResult:
+        """Check what a client sent, a batch and its header as `only_batch` found them; returns what `append_prepared`
+        takes, or why the batch is refused.
 
-        A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
-        with a transactional batch, see `ProducerStates.start_verification`. `refusal` is asked when the records have
-        been looked at, for others may have had their turn: whether the batch may still not be appended here, and why.
+        The log is not changed. The task may be suspended in here, and the log grow or lose its leader meanwhile.
         """
         try:
-            data, max_timestamp, _ = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
+            return prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
         except BatchError as refused:
             if self.is_closed or self._storage.is_offline:
                 return self._refuse_all()
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
-        if refusal is not None and (result := refusal()) is not None:
-            return result
-        return self.append_prepared(data, header, max_timestamp, wall_ms, verification)
 
     def append_prepared(
         self,
@@ -131,7 +118,9 @@ class Partition(ReadableLog):
     ) -> AppendResult:
         """Append a batch whose records were looked at. `header` is as it was sent, `data` what the log is to keep.
 
-        Nothing of the log is looked at before this: others may have had their turn.
+        All that depends on the log's state is checked here, and nothing suspends the task between check and append. A
+        repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
+        with a transactional batch, see `ProducerStates.start_verification`.
         """
         if self.is_closed or self._storage.is_offline:
             return self._refuse_all()

@@ -4,7 +4,7 @@ A character is in a set if an odd number of such places is at or before it.
 
 Categories and cases are those of Python's Unicode. RE2/J's are some years older, so that a letter which is newer than
 it is may be one here and none there. What is derived from all characters is derived once, when a pattern first needs
-it, with breath in between.
+it, and may be suspended in between.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from itertools import chain, groupby
 from typing import Final, TypeAlias
 
-from ottla.pacing import paced
+from ottla.pacing import paced_each
 
 #: Where a set begins and ends, by turns.
 CharSet: TypeAlias = tuple[int, ...]
@@ -102,7 +102,7 @@ def cases_of(code: int) -> CharSet:
 
 def in_any_case(characters: CharSet) -> CharSet:
     """The set, and what differs from one of its characters in case alone."""
-    orbits = paced(_orbits().items(), 100)
+    orbits = paced_each(_orbits().items(), 100)
     added = [(case, case + 1) for code, orbit in orbits if has(characters, code) for case in orbit]
     return union([*ranges_of(characters), *added])
 
@@ -111,7 +111,7 @@ def in_any_case(characters: CharSet) -> CharSet:
 def _orbits() -> dict[int, tuple[int, ...]]:
     """Of each character that has several cases, all of them; in small orbits: (75, 107, 8490) are K, k and Kelvin's."""
     joined: dict[int, set[int]] = {}
-    for code in paced(range(_CASED_END), 100):
+    for code in paced_each(range(_CASED_END), 100):
         character = chr(code)
         cases = {character.lower(), character.upper()}
         others = {ord(case) for case in cases if len(case) == 1 and case.casefold() == character.casefold()} - {code}
@@ -166,7 +166,7 @@ def _by_category() -> dict[str, list[tuple[int, int]]]:
     """The ranges of each category that characters have. What is not assigned is in none."""
     found: dict[str, list[tuple[int, int]]] = {}
     first = 0
-    categories = paced((unicodedata.category(chr(code)) for code in range(CODES_END)), 1000)
+    categories = paced_each((unicodedata.category(chr(code)) for code in range(CODES_END)), 1000)
     for name, alike in groupby(categories):
         end = first + sum(1 for _ in alike)
         found.setdefault(name, []).append((first, end))

@@ -6,7 +6,7 @@ import re
 from itertools import chain
 from typing import Final
 
-from ottla.pacing import breathe
+from ottla.pacing import yield_turn
 from ottla.re2 import characters
 from ottla.re2.characters import CharSet
 from ottla.re2.program import PatternError
@@ -47,7 +47,7 @@ class ClassParser:
         ranges: list[tuple[int, int]] = []
         named: set[CharSet] = set()
         while not self._looks_at("]") or self._at == begins:
-            breathe()
+            yield_turn()
             if (found := self._named()) is None:
                 ranges.append(self._range())
             else:

@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import count
 from typing import Final
 
-from ottla.pacing import TooCostly, breathe, paced
+from ottla.pacing import TooCostly, paced_each, yield_turn
 from ottla.re2.characters import CharSet, has
 from ottla.re2.parsing import parse
 from ottla.re2.program import Consume, Edge, Fork, Instruction, Jump, Look
@@ -21,7 +21,7 @@ from ottla.re2.program import Consume, Edge, Fork, Instruction, Jump, Look
 _REMEMBERED_MAX: Final = 200_000
 #: Places that are looked at to find new states: some ten seconds.
 _LOOKS_MAX: Final = 10_000_000
-_PLACES_PER_BREATH: Final = 256
+_PLACES_PER_LOOK: Final = 256
 
 
 class _Beside(Enum):
@@ -79,7 +79,7 @@ class Pattern:
         self._onward: list[tuple[int, ...]] = []
         self._edges: dict[int, Edge] = {}
         self._next: dict[int, CharSet] = {}
-        for place, step in enumerate(paced(program, _PLACES_PER_BREATH)):
+        for place, step in enumerate(paced_each(program, _PLACES_PER_LOOK)):
             self._onward.append(_onward(place, step))
             if isinstance(step, Consume):
                 self._next[place] = step.characters
@@ -118,11 +118,11 @@ class Pattern:
 
     def _step(self, state: _State, character: str) -> _State:
         """The state after this character."""
-        breathe()
+        yield_turn()
         beside = self._beside(character)
         code = ord(character)
         places = self._reachable(state, beside) & self._next.keys()
-        found = frozenset(place + 1 for place in paced(places, _PLACES_PER_BREATH) if has(self._next[place], code))
+        found = frozenset(place + 1 for place in paced_each(places, _PLACES_PER_LOOK) if has(self._next[place], code))
         after = self._state(found, beside)
         state.next[character] = after
         self._remember(1)
@@ -143,8 +143,8 @@ class Pattern:
         for looked_at in count(1):
             if not open_places:
                 break
-            if looked_at % _PLACES_PER_BREATH == 0:
-                breathe()
+            if looked_at % _PLACES_PER_LOOK == 0:
+                yield_turn()
             place = open_places.pop()
             if place in self._edges and not _EDGES[self._edges[place]](state.before, after):
                 continue

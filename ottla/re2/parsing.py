@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ottla.pacing import breathe, paced
+from ottla.pacing import paced, yield_turn
 from ottla.re2 import characters
 from ottla.re2.characters import CharSet
 from ottla.re2.classes import ClassParser, one
@@ -66,7 +66,7 @@ class _Parser:
 
     def parse(self) -> Part:
         while self._at < len(self._text):
-            breathe()
+            yield_turn()
             character = self._text[self._at]
             step = _STEPS.get(character)
             is_repeat = character in "*+?{"

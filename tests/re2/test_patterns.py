@@ -93,7 +93,7 @@ def test_others_have_their_turn_meanwhile(monkeypatch: pytest.MonkeyPatch) -> No
     """With each new state, and within one that is large, there is breath; in reading a long pattern too."""
     breaths = []
     for module in (matching, parsing, classes):
-        monkeypatch.setattr(module, "breathe", lambda: breaths.append(1))
+        monkeypatch.setattr(module, "yield_turn", lambda: breaths.append(1))
     pattern = Pattern(COSTLY)
     assert len(breaths) >= len("(a|b)*a(a|b)")
     breaths.clear()

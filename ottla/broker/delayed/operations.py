@@ -19,7 +19,7 @@ Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenN
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -101,7 +101,7 @@ class DelayedOperations:
             self._moved.clear()
             self._pace.run(partial(self._look, moved))
 
-    def _look(self, moved: Iterable[Partition]) -> None:
+    def _look(self, moved: Collection[Partition]) -> None:
         for partition in paced(moved):
             self.produce.check_and_complete(partition)
             self.fetch.check_and_complete(partition)

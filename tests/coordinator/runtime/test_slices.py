@@ -49,7 +49,7 @@ class Turns:
 def commit(offset: int, partitions: int = MANY) -> Any:
     listed = [OffsetCommitRequest.OffsetCommitRequestPartition(index, offset) for index in range(partitions)]
     topic = OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=listed)
-    return OffsetCommitRequested(None, OffsetCommitRequest("group", topics=[topic]), 8, is_long=True)  # type: ignore[arg-type]
+    return OffsetCommitRequested(None, OffsetCommitRequest("group", topics=[topic]), 8)  # type: ignore[arg-type]
 
 
 def fetch(partitions: int | None = MANY) -> Any:
