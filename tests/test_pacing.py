@@ -193,9 +193,10 @@ def test_a_look_at_the_clock_after_so_many_elements() -> None:
     [
         (lambda: paced(range(FEW_ELEMENTS)), False),
         (lambda: paced(range(FEW_ELEMENTS + 1)), True),
-        (lambda: paced_each([1]), True),
+        (lambda: paced_each([1]), False),
+        (lambda: paced_each([1, 2]), True),
     ],
-    ids=["few", "more than a few", "a few large ones"],
+    ids=["few", "more than a few", "a large one", "a few large ones"],
 )
 def test_a_few_elements_are_done_in_one_go(items: Callable[[], Iterable[int]], is_suspended: bool) -> None:
     """Unless each may take long."""

@@ -1,7 +1,7 @@
 """Where long work may be suspended, to be resumed in a later turn of the loop; and where it may not.
 
-    for topic in paced(request.topics):         # after every 8 topics; up to 16 are done without
-    for batch in paced_each(batches):           # after each batch
+    for topic in paced(request.topics):         # between every 8 topics; up to 16 are done in one go
+    for batch in paced_each(batches):           # between any two batches
     yield_turn()                                # here
 
 Between two such places nothing else runs. Across them anything may have changed: what was read before has to be read
@@ -53,7 +53,7 @@ def paced(items: Collection[T]) -> Iterable[T]:
 
 
 def paced_each(items: Iterable[T], elements: int = 1) -> Iterable[T]:
-    """The same items; after each, or after so many, the task may be suspended."""
+    """The same items; between any two, or after so many, the task may be suspended."""
     fiber = getcurrent()
     return _paced(items, fiber, elements) if type(fiber) is Fiber else items
 
@@ -61,11 +61,11 @@ def paced_each(items: Iterable[T], elements: int = 1) -> Iterable[T]:
 def _paced(items: Iterable[T], fiber: Fiber, elements: int) -> Iterator[T]:
     left = elements
     for item in items:
-        yield item
-        left -= 1
         if not left:
             left = elements
             fiber.pace.yield_turn(fiber)
+        left -= 1
+        yield item
 
 
 def paced_parts(items: Iterable[T], parts: Parts) -> Iterable[T]:

@@ -90,23 +90,23 @@ def test_no_pattern_takes_more_than_its_time(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_others_have_their_turn_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With each new state, and within one that is large, there is breath; in reading a long pattern too."""
-    breaths = []
+    """With each new state, and within one that is large, the task may be suspended; in reading a long pattern too."""
+    looks = []
     for module in (matching, parsing, classes):
-        monkeypatch.setattr(module, "yield_turn", lambda: breaths.append(1))
+        monkeypatch.setattr(module, "yield_turn", lambda: looks.append(1))
     pattern = Pattern(COSTLY)
-    assert len(breaths) >= len("(a|b)*a(a|b)")
-    breaths.clear()
+    assert len(looks) >= len("(a|b)*a(a|b)")
+    looks.clear()
     pattern.matches(some_text(1000))
-    assert len(breaths) >= 1000
-    breaths.clear()
+    assert len(looks) >= 1000
+    looks.clear()
     large = Pattern("(.?){1000}" * 20)
-    breaths.clear()
+    looks.clear()
     large.matches("a")
-    assert len(breaths) >= large._end // 256
-    breaths.clear()
+    assert len(looks) >= large._end // 256
+    looks.clear()
     Pattern("[" + "a-b" * 1000 + "]")
-    assert len(breaths) >= 1000
+    assert len(looks) >= 1000
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 
 
 @pytest.fixture(autouse=True)
-def short_of_breath(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every place where work may be left is one where it is."""
+def suspended_wherever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task is suspended wherever it may be."""
     monkeypatch.setattr(pace, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
 

@@ -27,7 +27,7 @@ MANY = 100
 
 
 class Turns:
-    """A pace whose every breath is the last of its slice, and which goes on when it is told."""
+    """A pace that suspends a task wherever it may, and resumes it when it is told."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -123,7 +123,7 @@ async def test_a_group_that_has_to_go_is_finished_first() -> None:
 
 
 async def test_a_group_that_has_to_go_within_the_work_on_another_request() -> None:
-    """Which goes on when that is finished, and takes no breath within."""
+    """Which goes on when that is finished, and is not suspended within."""
     turns = Turns()
     async with running_node(pace=turns.pace) as node:
         await node.ask(lambda: commit(1))
