@@ -50,8 +50,8 @@ class TooCostly(Exception):
 class Costs:
     """What a request may still cost."""
 
-    #: These hold until a request begins: its fiber is made for anything that may be long.
-    elements = elements_max = REQUEST_ELEMENTS_MAX
+    #: These hold until `begin`: not every fiber is made for a request.
+    elements = elements_max = ANSWER_ELEMENTS_MAX
     faults = FAULTS_MAX
     text_bytes = TEXT_BYTES_MAX
     unpacked_bytes = UNPACKED_BYTES_MAX

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from ottla.coordinator.offsets import commit as offset_commit
 from ottla.coordinator.offsets.events import (
     DeleteRequested,
     OffsetCommitRequested,
     OffsetDeleteRequested,
     OffsetFetchRequested,
 )
-from ottla.pacing import Pace
+from ottla.pacing import ANSWER_ELEMENTS_MAX, Pace, charge_elements
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -97,6 +98,22 @@ async def test_others_have_their_turn(event: Any) -> None:
         assert turns.taken > MANY // 16
         assert answer.done()
         assert len(offsets(await behind)) == MANY
+
+
+async def test_a_step_has_no_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one client's request may cost is not held against the machine, which serves many."""
+    made = offset_commit.offset_record
+
+    def costly(*named: Any) -> Any:
+        charge_elements(ANSWER_ELEMENTS_MAX)
+        return made(*named)
+
+    monkeypatch.setattr(offset_commit, "offset_record", costly)
+    turns = Turns()
+    async with running_node(pace=turns.pace) as node:
+        answer = await begin(node, commit(1))
+        await turns.take_all()
+        assert {partition.error_code for partition in answer.result().topics[0].partitions} == {ErrorCode.NONE}
 
 
 async def test_a_short_one_is_done_at_once() -> None:
