@@ -72,6 +72,8 @@ class Cluster:
         self.transaction_partitions_count: int = settings["transaction.state.log.num.partitions"]
         #: How many partitions were ever placed: the next one goes to the next node.
         self.partitions_placed = 0
+        #: The highest leader epoch of a topic that was deleted: one that is restored goes on beyond it.
+        self.leader_epoch_deleted_max = -1
         self._wrap_storage = wrap_storage
         #: Of topics, those included that are being made or deleted.
         self._names: set[str] = set()
@@ -212,6 +214,8 @@ class Cluster:
             self.store.forget_topic(topic)
         del self.topics[topic.name]
         del self.topics_by_id[topic.topic_id]
+        epochs = (partition.leader_epoch for partition in topic.partitions)
+        self.leader_epoch_deleted_max = max(self.leader_epoch_deleted_max, *epochs)
         self._shrinking.add(topic)
         try:
             topic.delete()

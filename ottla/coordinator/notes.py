@@ -13,45 +13,7 @@ from typing import Protocol
 
 from ottla.coordinator.runtime.effects import Effects, Notice
 from ottla.coordinator.runtime.frozen import frozen
-
-
-class Happened(Enum):
-    """The names of notes; each with the details it has."""
-
-    GROUP_CREATED = "group.created"
-    """cause"""
-    GROUP_LOADED = "group.loaded"
-    """member_ids, leader, protocol_type, protocol_name"""
-    GROUP_UNLOADED = "group.unloaded"
-    GROUP_DELETED = "group.deleted"
-    """cause"""
-    GROUP_EMPTIED = "group.emptied"
-    """duration_ms: of the rebalance that nobody joined"""
-    MEMBER_ID_HANDED_OUT = "group.member.id_handed_out"
-    """member_id, client_id, client_host"""
-    MEMBER_JOINED = "group.member.joined"
-    """member_id, group_instance_id, client_id, client_host, session_timeout_ms, rebalance_timeout_ms, reason"""
-    MEMBER_REJOINED = "group.member.rejoined"
-    """member_id, is_changed: whether its protocols or their metadata are others, reason"""
-    MEMBER_REPLACED = "group.member.replaced"
-    """member_id, replaced_member_id, group_instance_id, reason"""
-    MEMBER_REMOVED = "group.member.removed"
-    """member_id, group_instance_id, cause, reason: what it said when it left; silent_ms: since its last sign of life"""
-    JOIN_REFUSED = "group.join.refused"
-    """member_id, client_id, client_host, error"""
-    REBALANCE_STARTED = "group.rebalance.started"
-    """cause, member_id: because of whom, if anybody; reason; delay_ms: how long more members are awaited, if the group
-    was empty"""
-    REBALANCE_JOINED = "group.rebalance.joined"
-    """cause, member_ids, leader, protocol_type, protocol_name, duration_ms: since the start"""
-    REBALANCE_COMPLETED = "group.rebalance.completed"
-    """leader, protocol_name, assignment_bytes: by member id; duration_ms: since the start"""
-    REBALANCE_STUCK = "group.rebalance.stuck"
-    """member_ids: those that have no protocol in common"""
-    WRITE_FAILED = "group.write.failed"
-    """error, what"""
-    OFFSETS_REMOVED = "group.offsets.removed"
-    """cause, partitions: how many"""
+from ottla.events.kinds.event_kind import EventKind
 
 
 class Cause(Enum):
@@ -80,7 +42,7 @@ class Note(Notice):
     """One thing that happened to a group."""
 
     sequence: int
-    happened: Happened
+    kind: EventKind
     state: Enum
     """A state of the group's kind; its value is the name that clients see."""
     generation_id: int
@@ -88,11 +50,11 @@ class Note(Notice):
 
 
 class NoteReader(Protocol):
-    """Who is given the notes."""
+    """The reader of the notes."""
 
     @property
-    def wanted(self) -> Container[Happened]:
-        """Those that are to be made. They may become others while groups live."""
+    def wanted(self) -> Container[EventKind]:
+        """The kinds that are to be made. They may change while groups live."""
 
     def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None: ...
 
@@ -104,8 +66,8 @@ class Noted(Protocol):
     """How many there were, made or not."""
 
     @property
-    def notes_wanted(self) -> Container[Happened]:
-        """Those that somebody reads."""
+    def notes_wanted(self) -> Container[EventKind]:
+        """The kinds that have a reader."""
 
     @property
     def state(self) -> Enum: ...
@@ -114,9 +76,9 @@ class Noted(Protocol):
     def generation_id(self) -> int: ...
 
 
-def note(group: Noted, effects: Effects, happened: Happened, **details: object) -> None:
-    """Note something, if anybody reads that. What has no value is left out."""
+def note(group: Noted, effects: Effects, kind: EventKind, **details: object) -> None:
+    """Note something, if its kind has a reader. Details without a value are left out."""
     group.notes += 1
-    if happened in group.notes_wanted:
+    if kind in group.notes_wanted:
         details = {key: value for key, value in details.items() if value is not None}
-        effects.append(Note(group.notes, happened, group.state, group.generation_id, details))
+        effects.append(Note(group.notes, kind, group.state, group.generation_id, details))

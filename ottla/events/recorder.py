@@ -14,7 +14,8 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import Final, NamedTuple
 
-from ottla.events.kind import USUAL_KINDS, Kind
+from ottla.events.kind import USUAL_KINDS
+from ottla.events.kinds.event_kind import EventKind
 from ottla.events.stream import Event, Stream
 
 EVENTS_MAX: Final = 20_000
@@ -33,7 +34,7 @@ class Recorder:
     def __init__(
         self,
         stream: Stream,
-        kinds: Iterable[Kind] = USUAL_KINDS,
+        kinds: Iterable[EventKind] = USUAL_KINDS,
         events_max: int = EVENTS_MAX,
         now_ns: Callable[[], int] = perf_counter_ns,
     ) -> None:

@@ -28,6 +28,7 @@ from threading import get_ident
 from typing import Any, TypeAlias
 
 from ottla.events.kind import USUAL_KINDS, Kind
+from ottla.events.kinds.event_kind import EventKind
 from ottla.events.setbacks import reason_of
 
 
@@ -43,7 +44,7 @@ class Event:
     """When, as a date."""
     node_id: int | None
     """The node it concerns, if it concerns one."""
-    kind: Kind
+    kind: EventKind
     details: Mapping[str, Any]
     """The keys that the kind has, as far as they have a value."""
     raised: BaseException | None = None
@@ -63,8 +64,8 @@ class Stream:
         self.now_ms = now_ms
         self._wall_ms = wall_ms
         self._sequence = 0
-        self._readers: dict[Kind, tuple[partial[object], ...]] = {}
-        self._watchers: dict[Kind, list[Callable[[bool], object]]] = {}
+        self._readers: dict[EventKind, tuple[partial[object], ...]] = {}
+        self._watchers: dict[EventKind, list[Callable[[bool], object]]] = {}
         self._waiting: deque[Event] = deque()
         self._is_delivering = False
         #: What other threads have told, until the loop takes it.
@@ -78,7 +79,7 @@ class Stream:
 
     def tell(
         self,
-        kind: Kind,
+        kind: EventKind,
         /,
         *,
         node_id: int | None = None,
@@ -96,7 +97,7 @@ class Stream:
         self._tell(kind, node_id, wall_ms, raised, details)
 
     def tell_soon(
-        self, kind: Kind, /, *, node_id: int | None = None, raised: BaseException | None = None, **details: Any
+        self, kind: EventKind, /, *, node_id: int | None = None, raised: BaseException | None = None, **details: Any
     ) -> None:
         """The same, but readers hear of it in the loop's next turn, or before what is told next if that is sooner.
 
@@ -113,7 +114,7 @@ class Stream:
 
     def _tell(
         self,
-        kind: Kind,
+        kind: EventKind,
         node_id: int | None,
         wall_ms: int | None,
         raised: BaseException | None,
@@ -128,11 +129,11 @@ class Stream:
         if not self._is_delivering:
             self._deliver()
 
-    def is_read(self, kind: Kind) -> bool:
+    def is_read(self, kind: EventKind) -> bool:
         """Whether anybody reads this kind; for what takes work to tell."""
         return kind in self._readers
 
-    def read(self, reader: Reader, kinds: Iterable[Kind] = USUAL_KINDS) -> Callable[[], None]:
+    def read(self, reader: Reader, kinds: Iterable[EventKind] = USUAL_KINDS) -> Callable[[], None]:
         """Have the reader called with each event of these kinds from now on; returns what ends that.
 
         `kinds`: by default all but that of each request.
@@ -155,7 +156,7 @@ class Stream:
 
         return stop
 
-    def when_read(self, kind: Kind, told: Callable[[bool], object]) -> None:
+    def when_read(self, kind: EventKind, told: Callable[[bool], object]) -> None:
         """Call this now, and whenever that changes, with whether anybody reads this kind.
 
         For a kind so frequent that even to look whether it is read would cost too much.
@@ -163,7 +164,7 @@ class Stream:
         self._watchers.setdefault(kind, []).append(told)
         told(self.is_read(kind))
 
-    def _tell_watchers(self, kind: Kind) -> None:
+    def _tell_watchers(self, kind: EventKind) -> None:
         for told in self._watchers.get(kind, ()):
             told(self.is_read(kind))
 
@@ -180,7 +181,7 @@ class Stream:
         finally:
             self._is_delivering = False
 
-    def _reader_failed(self, kind: Kind, reader: partial[object], error: Exception) -> None:
+    def _reader_failed(self, kind: EventKind, reader: partial[object], error: Exception) -> None:
         if kind is not Kind.READER_FAILED:  # else who tells of failures fails itself
             name = getattr(reader.func, "__qualname__", repr(reader.func))
-            self.tell(Kind.READER_FAILED, raised=error, kind=kind.value, reader=name, reason=reason_of(error))
+            self.tell(Kind.READER_FAILED, raised=error, kind=kind.name, reader=name, reason=reason_of(error))

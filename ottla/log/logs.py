@@ -107,6 +107,10 @@ class Logs:
             care(partition, partition.flush_if_due, wall_ms)
             yield
 
+    def is_flush_due(self, wall_ms: int) -> bool:
+        """Whether `flush_due` would flush any log at this date."""
+        return any(partition.is_flush_due(wall_ms) for partition in self.partitions)
+
     def close(self) -> None:
         """Stop: everything is kept, on the device where it is on disk."""
         for partition in self.partitions:
@@ -125,6 +129,10 @@ class Logs:
             if number % _LOGS_PER_STEP == 0:
                 yield
 
+    def is_retention_due(self, wall_ms: int) -> bool:
+        """Whether `apply_retention` would remove anything at this date."""
+        return any(not one.config.compact and one.is_retention_due(wall_ms) for one in self.partitions)
+
     def reclaim(self, wall_ms: int) -> None:
         """The account is full: remove what there is to be removed, from all."""
         for partition in self.partitions:
@@ -142,6 +150,10 @@ class Logs:
             care(partition, partition.producers.remove_expired, wall_ms)
             if number % _LOGS_PER_STEP == 0:
                 yield
+
+    def has_expired_producers(self, wall_ms: int) -> bool:
+        """Whether `remove_expired_producers` would remove any at this date."""
+        return any(partition.producers.has_expired(wall_ms) for partition in self.partitions)
 
     def apply_settings(self) -> None:
         """Go by the settings as they are now."""

@@ -238,13 +238,17 @@ class Partition(ReadableLog):
             NONE, base_offset, last_offset, max_timestamp if is_append_time else -1, self.log_start_offset
         )
 
+    def is_flush_due(self, wall_ms: int) -> bool:
+        """Whether something was not flushed for flush.ms."""
+        is_recent = 0 <= wall_ms - self._flushed_ms < self.config.flush_ms
+        return self._flushed_offset < self.log_end_offset and not is_recent
+
     def flush_if_due(self, wall_ms: int) -> None:
         """Have the log on the device if it has not been for flush.ms, or if nobody knows, for the date has gone back.
 
         Kafka: LogManager.flushDirtyLogs.
         """
-        is_recent = 0 <= wall_ms - self._flushed_ms < self.config.flush_ms
-        if self._flushed_offset < self.log_end_offset and not is_recent:
+        if self.is_flush_due(wall_ms):
             with suppress(StorageError):  # which has taken it offline
                 self._flush(self.log_end_offset, wall_ms)
 
@@ -282,12 +286,20 @@ class Partition(ReadableLog):
         self._move_log_start(offset)
         return ErrorCode.NONE, self.log_start_offset
 
+    def is_retention_due(self, wall_ms: int) -> bool:
+        """Whether `apply_retention` would remove anything at this date."""
+        return not self._storage.is_offline and self._removable_segments(wall_ms) > 0
+
+    def _removable_segments(self, wall_ms: int) -> int:
+        segments = self._storage.segments
+        return removable_segments(segments, self.log_start_offset, self.high_watermark, self.config, wall_ms)
+
     def apply_retention(self, wall_ms: int) -> None:
         """Remove the segments that the topic's retention and the log's start have left behind."""
         storage = self._storage
         if storage.is_offline:
             return
-        count = removable_segments(storage.segments, self.log_start_offset, self.high_watermark, self.config, wall_ms)
+        count = self._removable_segments(wall_ms)
         if count == len(storage.segments):
             self._roll(wall_ms)
         if count:

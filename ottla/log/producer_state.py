@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from ottla.log.producer_entry import NO_EPOCH, NumberedBatch, ProducerEntry
@@ -209,14 +210,28 @@ class ProducerStates:
         self.first_open_offset = next(iter(self._open_transactions), None)
 
     def remove_expired(self, wall_ms: int) -> None:
-        """Forget who has not appended for producer.id.expiration.ms, by the timestamps of the records."""
+        """Forget the producers that have not appended for producer.id.expiration.ms, by their records' timestamps."""
+        for producer_id in list(self._expired_producers(wall_ms)):
+            del self._entries[producer_id]
+        for producer_id in list(self._expired_verifications(wall_ms)):
+            del self._verifications[producer_id]
+
+    def has_expired(self, wall_ms: int) -> bool:
+        """Whether `remove_expired` would find any at this date."""
+        found = chain(self._expired_producers(wall_ms), self._expired_verifications(wall_ms))
+        return next(found, None) is not None
+
+    def _expired_producers(self, wall_ms: int) -> Iterator[int]:
         expiration_ms = self._settings.producer_id_expiration_ms
-        for entry in list(self._entries.values()):
+        for entry in self._entries.values():
             if entry.transaction_first_offset is None and wall_ms - entry.last_timestamp >= expiration_ms:
-                del self._entries[entry.producer_id]
-        for producer_id, verification in list(self._verifications.items()):
+                yield entry.producer_id
+
+    def _expired_verifications(self, wall_ms: int) -> Iterator[int]:
+        expiration_ms = self._settings.producer_id_expiration_ms
+        for producer_id, verification in self._verifications.items():
             if wall_ms - verification.started_ms >= expiration_ms:
-                del self._verifications[producer_id]
+                yield producer_id
 
     def _check_transaction(
         self, entry: ProducerEntry | None, producer_id: int, producer_epoch: int, verification: Verification | None

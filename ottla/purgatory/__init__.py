@@ -11,7 +11,7 @@ timer.postpone(session, timer.now_ms() + session_timeout_ms)        a deadline t
 from ottla.purgatory.clock import Clock, SystemClock, VirtualClock
 from ottla.purgatory.operation import DelayedOperation
 from ottla.purgatory.purgatory import Purgatory
-from ottla.purgatory.timer import Alarm, Timer
+from ottla.purgatory.timer import Alarm, Periodic, Timer
 from ottla.purgatory.timing_wheel import NEVER_MS, TimerEntry, TimingWheel
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Alarm",
     "Clock",
     "DelayedOperation",
+    "Periodic",
     "Purgatory",
     "SystemClock",
     "Timer",

@@ -12,6 +12,8 @@ An entry whose `expire` raises harms itself alone: the error goes to `on_error` 
 By default that is the loop's exception handler. Without a loop the error is raised from the advance, which a test can't
 overlook; the rest of the entries stay in the wheel, due, and fire when it goes on.
 
+While the virtual clock moves over days, periodic work that would find nothing is left out: see `skip_idle`.
+
 Where there is a loop no more than `FIRED_MAX` entries fire in one of its turns, for each may wake a task that has work
 to do: when thousands of sessions expire in the same millisecond, others have their turn in between.
 """
@@ -56,13 +58,19 @@ class Alarm(TimerEntry):
         return getattr(self._callback, "__qualname__", super().name)
 
 
+class Periodic(Alarm):
+    """An alarm of periodic work. It causes nothing but by its work."""
+
+    __slots__ = ()
+
+
 class Timer(TimingWheel):
     """Add, postpone and cancel entries here; each gets its `expire` called at its deadline, never before.
 
     Late it can be by what the loop is busy with, and by a millisecond. Deadlines are instants of `now_ms()`.
     """
 
-    __slots__ = ("_is_advancing", "_loop", "_sleeper", "clock", "fired", "on_error")
+    __slots__ = ("_advance_end_ms", "_is_advancing", "_loop", "_sleeper", "clock", "fired", "on_error")
 
     def __init__(
         self,
@@ -80,6 +88,8 @@ class Timer(TimingWheel):
         """Called with the error of an entry that others must not suffer for, and the entry."""
         self._loop = loop
         self._is_advancing = False
+        #: How far the clock is being moved; None: it is not.
+        self._advance_end_ms: int | None = None
         self._sleeper: Sleeper | None = None
         if loop is not None:
             self._sleeper = Sleeper(loop, clock, wake=self.fire_due, next_deadline_ms=self.next_deadline_ms)
@@ -130,6 +140,27 @@ class Timer(TimingWheel):
             if self.fired == fired_end:
                 break
         return self.fired - fired_before
+
+    def skip_idle(self, entry: Periodic, interval_ms: int, has_work: Callable[[int], bool]) -> bool:
+        """While the virtual clock is being moved: leave out the rounds of this entry, which is due, that find no work.
+
+        `has_work(in_ms)` says whether a round would find any so much later if nothing else happened until then. What it
+        says True of once, it must say True of from then on. The entry is armed anew: for its first round with work, or
+        for the first one after whatever else is due, which may make work. The rounds keep to multiples of the interval
+        from now. False: there is work now, or the clock is not being moved; then nothing is armed.
+        """
+        if self._advance_end_ms is None or has_work(0):
+            return False
+        now_ms = self.now_ms()
+        others = (other.deadline_ms for other in self.pending() if not isinstance(other, Periodic))
+        quiet_ms = min(self._advance_end_ms, min(others, default=NEVER_MS)) - now_ms
+        idle, rounds = 0, max(1, -(-quiet_ms // interval_ms))
+        if has_work(rounds * interval_ms):
+            while rounds - idle > 1:
+                middle = (idle + rounds) // 2
+                idle, rounds = (idle, middle) if has_work(middle * interval_ms) else (middle, rounds)
+        self.add_in(entry, rounds * interval_ms)
+        return True
 
     async def advance(self, by_ms: int, settled: Callable[[], bool] | None = None) -> None:
         """Move the virtual clock `by_ms` onwards, firing each deadline at its own time.
@@ -183,12 +214,15 @@ class Timer(TimingWheel):
             raise TypeError(f"only a VirtualClock can be advanced, not {type(clock).__name__}")
         if by_ms < 0:
             raise ValueError(f"time doesn't go back: by_ms={by_ms}")
-        end_ms = clock.now_ms() + by_ms
-        while (due_ms := self.next_deadline_ms()) is not None and due_ms <= end_ms:
-            clock.move_to(due_ms)
-            if self.fire_due():
-                yield
-        clock.move_to(end_ms)
+        end_ms = self._advance_end_ms = clock.now_ms() + by_ms
+        try:
+            while (due_ms := self.next_deadline_ms()) is not None and due_ms <= end_ms:
+                clock.move_to(due_ms)
+                if self.fire_due():
+                    yield
+            clock.move_to(end_ms)
+        finally:
+            self._advance_end_ms = None
 
     async def _settle(self, settled: Callable[[], bool] | None) -> None:
         for _ in range(TURNS_MAX):

@@ -44,7 +44,7 @@ def assert_rebalances(
     """
     if because is not None:
         _check_known(because, [cause.value for cause in Cause], "cause of a rebalance")
-    found = timeline.of(Kind.GROUP_REBALANCE_STARTED.value, group=group, member=member, cause=because)
+    found = timeline.of(Kind.GROUP_REBALANCE_STARTED.name, group=group, member=member, cause=because)
     of_what = f"of group {group}" + (f" because {because}" if because else "") + (f" by {member}" if member else "")
     what = f"{'rebalance' if len(found) == 1 else 'rebalances'} {of_what}"
     _assert_count(len(found), what, timeline.about(group), exactly, at_least, at_most)

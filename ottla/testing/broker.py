@@ -254,7 +254,13 @@ class Broker(Looking, Clockwork, Faulting):
         if self._thread is None or not self._thread.is_alive():
             work.close()
             raise RuntimeError("this broker has stopped")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(_PATIENCE_S)
+        except TimeoutError:
+            if future.done():
+                raise
+            raise TimeoutError(f"the broker is busy: it has not done this within {_PATIENCE_S:.0f} s") from None
 
     def timeline_since(self, mark: int) -> Timeline:
         """All events since this mark. The broker need not run."""

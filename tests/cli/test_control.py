@@ -22,7 +22,7 @@ from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
 from tests.cli.script import GET, POST, Script, read_all
-from tests.cli.terminal import Serving, serving
+from tests.cli.terminal import Serving, serving, until
 from tests.support.client import Client
 
 DOCS = Path(__file__).parents[2] / "docs" / "control.md"
@@ -379,18 +379,41 @@ def test_a_client_that_goes_away_in_the_middle_disturbs_nobody(virtual: Script[S
     assert virtual.get("/health")["status"] == "ok"
 
 
-def test_connections_beyond_the_bound_are_closed() -> None:
-    """Scripts need a few; who leaves them open can't use up the broker's files."""
+def test_connections_that_ask_nothing_make_room_for_one_that_does() -> None:
+    """A script that leaves them open locks nobody out, be they silent or in the middle of a request."""
     with serving("--control", "127.0.0.1:0") as broker:
         script = Script(broker)
         clients = [script.raw() for _ in range(CONNECTIONS_MAX)]
         for client in clients:  # each is served, so all of them have been accepted
             client.sendall(GET + b"\r\n")
             assert client.recv(1)
-        with script.raw() as one_more:
-            assert one_more.recv(1) == b""
+        clients[1].sendall(GET)
+        for _ in range(3):
+            assert script.get("/health")["status"] == "ok"
         for client in clients:
             client.close()
+
+
+def test_a_connection_beyond_the_bound_is_told_why() -> None:
+    """While all others wait for an answer. It comes as HTTP, whatever was asked; and the log says it once."""
+    wait = json.dumps({"group": "kitchen", "state": "Stable", "timeout_ms": 20_000}).encode()
+    head = f"POST /wait HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(wait)}"
+    with serving("--control", "127.0.0.1:0") as broker:
+        script, clients = Script(broker), list[socket.socket]()
+
+        def is_full() -> bool:
+            clients.append(script.raw())
+            clients[-1].sendall(head.encode() + b"\r\n\r\n" + wait)
+            if len(clients) <= CONNECTIONS_MAX:
+                return False
+            status, answer = script.ask("GET", "/health")  # takes the place of one whose request has not been read yet
+            return status == 503 and answer["error"].startswith(f"the control API has {CONNECTIONS_MAX} connections")
+
+        until(is_full, "the control API is full")
+        broker.until_logged("control.full")
+        for client in clients:
+            client.close()
+        assert [event["what"] for event in broker.logged() if event["event"] == "control.full"] == ["connections"]
 
 
 def test_stopping_ends_open_conversations() -> None:

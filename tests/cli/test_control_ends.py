@@ -17,18 +17,22 @@ import pytest
 from ottla.broker.lifecycle import sockets
 from ottla.control.api import control
 from ottla.control.api.route import Route
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.sync_group import SyncGroupRequest
 from ottla.purgatory import VirtualClock
 from tests.cli.script import GET, POST, Script, read_all
-from tests.cli.stage import create
+from tests.cli.stage import find_coordinator
 from tests.cli.terminal import SECONDS_MAX, Serving, serving, until
 from tests.cli.unread import fill_with_unread_answers
 from tests.support.client import Client
 from tests.support.running_broker import RunningBroker
 
-#: Time moves slowly: there is something to do in every millisecond.
+SESSION_MS = 2**31 - 1
+#: Two nodes, and sessions as long as one likes.
 BUSY = (
     *("--control", "127.0.0.1:0", "--clock", "virtual", "--nodes", "2"),
-    *("--set", "log.initial.task.delay.ms=0", "--set", "log.retention.check.interval.ms=1"),
+    *("--set", f"group.max.session.timeout.ms={SESSION_MS}", "--set", "group.initial.rebalance.delay.ms=0"),
 )
 DAYS_366 = b'{"ms": 31622400000}'
 
@@ -52,10 +56,18 @@ def until_full(write: Callable[[], object]) -> None:
 
 @contextmanager
 def busy() -> Iterator[Script[Serving]]:
-    """A broker on which it takes long to move the clock by a day."""
+    """A broker on which it takes long to move the clock by a day: a static member does not rejoin, so its group waits
+    for it, a millisecond at a time, until its session ends.
+    """
     with serving(*BUSY) as broker, Client(broker.bootstrap) as client:
-        create(client, "orders", 1)  # and there is housekeeping
-        yield Script(broker)
+        script, protocols = Script(broker), [JoinGroupRequest.JoinGroupRequestProtocol("range", b"")]
+        coordinator = find_coordinator(client, "kitchen")
+        with Client(f"{coordinator.host}:{coordinator.port}") as member:
+            joined = member.ask(JoinGroupRequest("kitchen", SESSION_MS, 1, "", "ana", "consumer", protocols), 5)
+            synced = member.ask(SyncGroupRequest("kitchen", 1, joined.member_id, "ana"), 3)
+        assert synced.error_code == ErrorCode.NONE
+        assert script.ask("POST", "/groups/rebalance", b'{"group_id": "kitchen"}')[0] == HTTPStatus.OK
+        yield script
 
 
 def until_moving(script: Script[Serving]) -> None:

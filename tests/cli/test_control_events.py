@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ottla.broker.network.call import Call
-from ottla.control.api import feed
+from ottla.control.api import feed, http
 from ottla.control.api.feed import Feed
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream
@@ -178,3 +178,30 @@ async def test_who_falls_behind_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
     assert not events.is_read(Kind.TIME_ADVANCED)
     assert (await behind.next()).count(b"data: ") == 2
     assert await behind.next() == b""
+
+
+async def test_what_waits_for_a_reader_is_bounded_in_bytes_and_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Client ids may have 30 KB: ten thousand events of them would be 300 MB."""
+    monkeypatch.setattr(feed, "WAITING_BYTES_MAX", 100_000)
+    events = Stream(lambda: 0, lambda: 0)
+    behind = Feed(events, [Kind.TOPIC_CREATED])
+    for number in range(5):
+        events.tell(Kind.TOPIC_CREATED, topic=f"orders-{number}", client_id="x" * 30_000)
+    assert not events.is_read(Kind.TOPIC_CREATED)
+    behind.drop()
+    assert await behind.next() == b""
+
+
+def test_followers_are_counted_apart_and_one_too_many_is_told_why(
+    script: Script[RunningBroker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many follow, questions are answered."""
+    monkeypatch.setattr(http, "FOLLOWERS_MAX", 2)
+    monkeypatch.setattr(http, "CONNECTIONS_MAX", 2)
+    followers = [listen(script) for _ in range(2)]
+    status, answer = script.ask("GET", "/clock")
+    assert (status, answer["clock"]) == (200, "virtual")
+    status, answer = script.ask("GET", "/events")
+    assert (status, answer["error"]) == (503, "the control API has 2 followers of events already; close some")
+    for follower in followers:
+        follower.close()

@@ -230,9 +230,23 @@ def test_snapshots_taken_last_are_kept(script: Script[Serving]) -> None:
     kept = ", ".join(map(str, taken[1:]))
     assert (status, answer["error"]) == (
         404,
-        f"there is no snapshot {taken[0]}; those kept, {SNAPSHOTS_KEPT_MAX} at most, are: {kept}",
+        f"there is no snapshot {taken[0]}; those kept, {SNAPSHOTS_KEPT_MAX} at most and together no more than "
+        f"ottla.log.bytes.max, are: {kept}",
     )
     assert script.ask("POST", "/restore", json.dumps({"snapshot": taken[1]}).encode())[0] == 200
+
+
+def test_snapshots_hold_no_more_together_than_logs_may() -> None:
+    """The oldest go; the last one stays whatever it holds."""
+    with serving("--control", "127.0.0.1:0", "--set", "ottla.log.bytes.max=100000") as broker:
+        script, taken = Script(broker), []
+        for _ in range(3):
+            entries = [{"topic": "orders", "value": "x" * 40_000}]
+            assert script.ask("POST", "/seed", json.dumps({"entries": entries}).encode())[0] == 200
+            taken.append(script.ask("POST", "/snapshot", b"{}")[1]["snapshot"])
+            assert script.ask("POST", "/reset", b"{}")[0] == 200
+        status = [script.ask("POST", "/restore", json.dumps({"snapshot": one}).encode())[0] for one in taken]
+    assert status == [404, 200, 200]
 
 
 def test_snapshots_of_logs_on_disk_are_refused(tmp_path: Path) -> None:

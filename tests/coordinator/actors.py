@@ -21,10 +21,10 @@ from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.notes import Happened
 from ottla.coordinator.offsets.events import OffsetCommitRequested, OffsetFetchRequested, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.effects import Append, Effect, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired
+from ottla.events.kinds.groups import NOTED
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
@@ -358,7 +358,7 @@ def new_group(*, is_unwritten: bool = True, is_noted: bool = False, **settings: 
         GroupConfig(**settings),
         0,
         is_unwritten=is_unwritten,
-        notes_wanted=frozenset(Happened if is_noted else ()),
+        notes_wanted=frozenset(NOTED if is_noted else ()),
     )
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from ottla.coordinator.classic.events import Event
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
-from ottla.coordinator.notes import Happened, Note
+from ottla.coordinator.notes import Note
 from ottla.coordinator.runtime.effects import Writer
 from ottla.coordinator.runtime.records import Record
 from ottla.coordinator.runtime.runtime import exhaust
+from ottla.events.kinds.groups import NOTED
 from ottla.pacing import Pace
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Purgatory, Timer, VirtualClock
@@ -64,7 +65,7 @@ class MemoryLog:
 class Notes:
     """Reads every note."""
 
-    wanted = frozenset(Happened)
+    wanted = frozenset(NOTED)
 
     def __init__(self, notes: list[tuple[str, int, Note]]) -> None:
         self._notes = notes

@@ -18,10 +18,10 @@ from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
 from ottla.coordinator.groups.shard import GroupShard
-from ottla.coordinator.notes import Happened
 from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
 from ottla.coordinator.runtime.records import Record
+from ottla.events.kinds.groups import NOTED
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Name
 
@@ -125,7 +125,7 @@ class World:
 
     def _new_group(self) -> Group:
         self.is_group_written = True
-        return Group("group", self.config, self.now_ms, is_unwritten=True, notes_wanted=frozenset(Happened))
+        return Group("group", self.config, self.now_ms, is_unwritten=True, notes_wanted=frozenset(NOTED))
 
     def _step(self, group: Group, event: Event) -> None:
         generation_before = group.generation_id

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from itertools import count
 
-from ottla.events.kind import Kind
+from ottla.events.kind import KINDS, Kind
+from ottla.events.kinds.event_kind import EventKind
 from ottla.events.stream import Event, Stream
 
 
@@ -40,12 +41,12 @@ def test_a_reader_that_has_stopped_hears_nothing_more() -> None:
     stop()
     events.tell(Kind.NODE_STARTED, node_id=2)
     assert [event.kind for event in heard] == [Kind.NODE_MISSED]
-    assert not any(map(events.is_read, Kind))
+    assert not any(map(events.is_read, KINDS.values()))
 
 
 def test_all_readers_see_one_order() -> None:
     """What the first reader causes comes to the second one after what caused it."""
-    events, first, second = stream(), list[Kind](), list[Kind]()
+    events, first, second = stream(), list[EventKind](), list[EventKind]()
 
     def react(event: Event) -> None:
         first.append(event.kind)
@@ -63,7 +64,7 @@ def test_a_reader_that_raises_hurts_nobody_else() -> None:
     events, heard = stream(), list[Event]()
 
     def stumble(event: Event) -> None:
-        raise ValueError(event.kind.value)
+        raise ValueError(event.kind.name)
 
     events.read(stumble)
     events.read(heard.append)
@@ -93,7 +94,7 @@ def test_who_reads_twice_may_stop_once() -> None:
 
 def test_what_another_thread_tells_is_read_in_the_loop_before_what_follows() -> None:
     """The reader is never called in another thread; the loop is asked to take it, or takes it with its next event."""
-    events, heard, asked = stream(), list[tuple[Kind, int]](), list[Callable[[], object]]()
+    events, heard, asked = stream(), list[tuple[EventKind, int]](), list[Callable[[], object]]()
     events.deliver_here(asked.append)
     events.read(lambda event: heard.append((event.kind, threading.get_ident())))
     other = threading.Thread(target=lambda: events.tell(Kind.NODE_DIED, node_id=1))

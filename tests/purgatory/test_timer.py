@@ -7,13 +7,63 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ottla.purgatory import NEVER_MS, Alarm, SystemClock, Timer, TimerEntry, VirtualClock
+from ottla.purgatory import NEVER_MS, Alarm, Periodic, SystemClock, Timer, TimerEntry, VirtualClock
 from ottla.purgatory import timer as timer_module
 from ottla.purgatory.timer import FIRED_MAX
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+
+@given(
+    intervals=st.lists(st.integers(1, 40).map(lambda number: 2 * number), min_size=1, max_size=3),
+    due=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 400), st.integers(0, 300)), max_size=8),
+    moves=st.lists(st.integers(0, 500), min_size=1, max_size=3),
+)
+def test_rounds_without_work_are_left_out_and_those_with_work_come_when_they_would(
+    intervals: list[int], due: list[tuple[int, int, int]], moves: list[int]
+) -> None:
+    """Periodic work that is walked round by round finds the same work at the same instants.
+
+    Each of `due` is an alarm that makes work for one of the periodic entries, to be found so much later. Alarms are due
+    at odd instants and rounds at even ones, for what is due in one millisecond comes in either order.
+    """
+
+    def play(*, skips: bool) -> tuple[list[tuple[int, int]], int]:
+        timer = Timer(VirtualClock())
+        waiting: list[list[int]] = [[] for _ in intervals]
+        found: list[tuple[int, int]] = []
+        rounds = 0
+
+        def begin(number: int) -> None:
+            nonlocal rounds
+            interval, mine = intervals[number], waiting[number]
+            if skips and timer.skip_idle(
+                entries[number], interval, lambda in_ms: any(at <= timer.now_ms() + in_ms for at in mine)
+            ):
+                return
+            rounds += 1
+            if any(at <= timer.now_ms() for at in mine):
+                found.append((number, timer.now_ms()))
+            mine[:] = [at for at in mine if at > timer.now_ms()]
+            timer.add_in(entries[number], interval)
+
+        entries = [Periodic(partial(begin, number)) for number in range(len(intervals))]
+        for entry, interval in zip(entries, intervals, strict=True):
+            timer.add_in(entry, interval)
+        for number, at_ms, later_ms in due:
+            mine = waiting[number % len(intervals)]
+            timer.add(Alarm(partial(mine.append, 2 * at_ms + 1 + later_ms)), 2 * at_ms + 1)
+        for by_ms in moves:
+            timer.advance_sync(by_ms)
+        return found, rounds
+
+    found, rounds = play(skips=True)
+    assert sorted(found) == sorted(play(skips=False)[0])
+    assert rounds == len(found)
 
 
 class TestWithoutALoop:

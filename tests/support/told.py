@@ -19,7 +19,7 @@ class Told(Stream):
         self.read(self._keep)
 
     def _keep(self, event: Event) -> None:
-        self._kept.append((event.kind.value, dict(event.details)))
+        self._kept.append((event.kind.name, dict(event.details)))
         if event.raised is not None:
             self.raised.append(event.raised)
 

@@ -8,12 +8,16 @@ from contextlib import contextmanager
 
 import pytest
 
+from ottla.control.changes import clock_hand
 from ottla.testing import Broker, NotInTime
 from ottla.testing.groups import Group
 from tests.testing.consuming import consuming
 
 #: It beats once a minute of real time: nobody keeps it alive here.
 SILENT = {"session.timeout.ms": 45_000, "heartbeat.interval.ms": 40_000, "fetch.wait.max.ms": 500}
+
+
+DAY_MS = 86_400_000
 
 
 @pytest.fixture
@@ -55,6 +59,34 @@ def test_heartbeat_that_comes_while_time_moves_keeps_no_session_alive(kafka: Bro
         (member,) = kitchen.wait_for_assignment().members
         kafka.advance(45_000)
         kitchen.assert_rebalances(because="session_expired", member=member.member_id)
+
+
+def test_a_year_passes_without_the_rounds_that_would_find_nothing(kafka: Broker) -> None:
+    """The cleaner alone would come two million times. What is due comes: the offset expires after its seven days."""
+    kafka.topic("orders").produce("soup")
+    kitchen = kafka.group("kitchen")
+    kitchen.commit("orders", 0, 1)
+    kafka.advance(6 * DAY_MS)
+    assert kitchen.committed == {("orders", 0): 1}
+    kafka.advance(2 * DAY_MS)
+    assert kitchen.committed == {}
+    kafka.advance(357 * DAY_MS)
+    assert kafka.topic("orders").records() == []  # retention.ms
+    assert kafka.look(lambda server: server.timer.fired) < 1_000
+
+
+def test_a_move_that_takes_too_long_stops_says_how_far_it_came_and_serves(
+    kafka: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time stands where it came to, and the next move goes on from there."""
+    with silent_member(kafka) as kitchen:
+        monkeypatch.setattr(clock_hand, "MOVE_SECONDS_MAX", -1.0)
+        with pytest.raises(NotInTime, match=r"^moved time by [0-9]+ of 45000 ms in -1 s, and stopped there: too much"):
+            kafka.advance(45_000)
+        monkeypatch.undo()
+        assert len(kitchen.members) == 1
+        kafka.advance(45_000)
+        assert kitchen.state == "Empty"
 
 
 def test_time_goes_on_until_something_is_so(kafka: Broker) -> None:

@@ -149,6 +149,21 @@ def test_restored_log_is_led_under_a_higher_epoch(kafka: Broker) -> None:
     assert epochs == [0, 1, 2]
 
 
+@pytest.mark.parametrize("gone", ["deleted", "reset"])
+def test_log_that_is_restored_after_its_topic_had_gone_is_led_under_a_higher_epoch(kafka: Broker, gone: str) -> None:
+    """Or a client that has read the log in between would read on in another one, and miss what it says."""
+    topic = kafka.topic("orders").create()
+    taken = kafka.snapshot()
+    kafka.restore(taken)
+    before = topic.partitions[0].leader_epoch
+    if gone == "reset":
+        kafka.reset()
+    else:
+        topic.delete()
+    kafka.restore(taken)
+    assert topic.partitions[0].leader_epoch > before
+
+
 def test_restore_brings_back_settings(kafka: Broker) -> None:
     """Those of the cluster that were changed, then and since."""
     change_setting(kafka, "message.max.bytes", "200")

@@ -9,7 +9,8 @@ import pytest
 
 from ottla.control.state.sentences import sentence, shortened
 from ottla.control.state.timeline import History, Timeline
-from ottla.events.kind import Kind
+from ottla.events.kind import KINDS, Kind
+from ottla.events.kinds.event_kind import EventKind
 from ottla.events.stream import Event, Stream
 from ottla.testing import Broker
 from tests.testing.consuming import consuming
@@ -136,8 +137,8 @@ def test_history_is_bounded_and_owns_up_to_it() -> None:
     assert len(history.timeline()) == 2
 
 
-@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
-def test_every_kind_can_be_said(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_kind_can_be_said(kind: EventKind) -> None:
     """With all of its details, and with none but those that it always has."""
     full = dict.fromkeys(kind.keys, 1)
     assert sentence(Event(1, 0, 0, None, kind, full))
@@ -180,7 +181,7 @@ def test_every_kind_can_be_said(kind: Kind) -> None:
         ),
     ],
 )
-def test_faults_and_barriers_are_among_it(kind: Kind, details: dict[str, object], said: str) -> None:
+def test_faults_and_barriers_are_among_it(kind: EventKind, details: dict[str, object], said: str) -> None:
     assert sentence(Event(1, 0, 0, None, kind, details)) == said
 
 

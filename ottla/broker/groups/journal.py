@@ -14,17 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.groups.notes import COUNTED
-from ottla.coordinator.notes import Happened
-from ottla.events.kind import KINDS
 
 if TYPE_CHECKING:
     from ottla.events.stream import Event
 
 VERSION: Final = 1
 """Of the lines. It grows when a field changes its meaning or goes away; new fields don't change it."""
-
-#: What has a line.
-JOURNALED: Final = tuple(KINDS[happened.value] for happened in Happened)
 
 #: What every line has as a field of its own, and what can be counted from another detail.
 _NO_DETAILS: Final = frozenset(("group_id", "group_sequence", "state", "generation_id", *COUNTED.values()))
@@ -64,7 +59,7 @@ def line(number: int, event: Event) -> bytes:
         "t": event.wall_ms,
         "group": details["group_id"],
         "seq": details["group_sequence"],
-        "event": event.kind.value,
+        "event": event.kind.name,
         "state": details["state"],
         "generation": details["generation_id"],
     }

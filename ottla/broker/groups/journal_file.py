@@ -17,9 +17,10 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from ottla.broker.groups.journal import JOURNALED, Journal
+from ottla.broker.groups.journal import Journal
 from ottla.cluster.address import MachineRefused
 from ottla.events.kind import Kind
+from ottla.events.kinds.groups import NOTED
 from ottla.events.setbacks import reason_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def keeping_journal(path: Path, events: Stream) -> Iterator[None]:
         ) from None
     loop = asyncio.get_running_loop()
     journal = Journal(file.write, lambda flush: loop.call_soon(file.attempt, flush))
-    stop_reading = events.read(journal, JOURNALED)
+    stop_reading = events.read(journal, NOTED)
     try:
         yield
     finally:

@@ -7,8 +7,9 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.coordinator.notes import Happened
-from ottla.events.kind import KINDS, Kind
+from ottla.events.kind import Kind
+from ottla.events.kinds.event_kind import EventKind
+from ottla.events.kinds.groups import NOTED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,17 +26,17 @@ class NotesToStream:
 
     def __init__(self, events: Stream) -> None:
         self._events = events
-        #: The notes whose kinds somebody reads at the moment.
-        self.wanted: set[Happened] = set()
-        for happened in Happened:
-            events.when_read(KINDS[happened.value], partial(self._want, happened))
+        #: The kinds that have a reader at the moment.
+        self.wanted: set[EventKind] = set()
+        for kind in NOTED:
+            events.when_read(kind, partial(self._want, kind))
 
-    def _want(self, happened: Happened, is_read: bool) -> None:
-        (self.wanted.add if is_read else self.wanted.discard)(happened)
+    def _want(self, kind: EventKind, is_read: bool) -> None:
+        (self.wanted.add if is_read else self.wanted.discard)(kind)
 
     def __call__(self, group_id: str, timestamp_ms: int, note: Note, /) -> None:
         self._events.tell(
-            KINDS[note.happened.value],
+            note.kind,
             wall_ms=timestamp_ms,
             group_id=group_id,
             generation_id=note.generation_id,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, UNSENT_ANSWER_BYTES_MAX
 from ottla.broker.network.routes import NotServed
 from ottla.events.kind import Kind
+from ottla.events.kinds.event_kind import EventKind
 from ottla.pacing import TooCostly, own_bytes
 from ottla.protocol.primitives import Buffer, DecodeError
 
@@ -173,6 +174,6 @@ class ClientSocket(asyncio.BufferedProtocol):
             self._tell(Kind.CONNECTION_FAILED, raised=error, frame=frame[:_SHOWN_BYTES].hex(" "))
             self.close()
 
-    def _tell(self, kind: Kind, *, frame: str, reason: str | None = None, raised: Exception | None = None) -> None:
+    def _tell(self, kind: EventKind, *, frame: str, reason: str | None = None, raised: Exception | None = None) -> None:
         node, client_host = self.node, self.client_host
         node.events.tell(kind, node_id=node.node_id, raised=raised, client_host=client_host, reason=reason, frame=frame)

@@ -27,6 +27,7 @@ from ottla.broker.network.outbox import Outbox
 from ottla.broker.network.routes import Routes
 from ottla.broker.node.broker_node import BrokerNode
 from ottla.events.kind import Kind
+from ottla.events.kinds.event_kind import EventKind
 from ottla.security.authorizer import AllowAll, Authorizer
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class Listener:
         if not self.connections:
             self._all_gone.set()
 
-    def _tell(self, kind: Kind, connection: Connection) -> None:
+    def _tell(self, kind: EventKind, connection: Connection) -> None:
         self.node.events.tell(
             kind,
             node_id=self.node.node_id,

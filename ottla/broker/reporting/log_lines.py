@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.broker.reporting.structured_log import LEVELS
-from ottla.events.kind import Kind
+from ottla.events.kind import KINDS
 from ottla.events.setbacks import Setbacks
 
 if TYPE_CHECKING:
@@ -24,22 +24,7 @@ if TYPE_CHECKING:
 CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
 
 
-class _Repeated(NamedTuple):
-    """An event that comes again and again for one reason: whose it is, why it is, and after what silence it is news."""
-
-    whose: tuple[str, ...]
-    why: str
-    quiet_ms: int
-
-
 _GOOD: Final = ("debug", "info")
-
-_REPEATED: Final = {
-    Kind.GROUP_WRITE_FAILED: _Repeated(("group_id", "what"), "error", 60_000),
-    Kind.TRANSACTION_WRITE_FAILED: _Repeated(("transactional_id", "what"), "error", 60_000),
-    Kind.LOG_FULL: _Repeated(("topic",), "limit", 60_000),
-    Kind.CONNECTION_FOREIGN: _Repeated(("client_host", "reason"), "reason", 1_000),
-}
 
 
 class LogLines:
@@ -49,13 +34,15 @@ class LogLines:
         """From now on, what is of the log's level or above."""
         self._log = log
         self._told = {
-            kind: Setbacks[tuple[object, ...]](events.now_ms, repeated.quiet_ms) for kind, repeated in _REPEATED.items()
+            kind: Setbacks[tuple[object, ...]](events.now_ms, kind.once.quiet_ms)
+            for kind in KINDS.values()
+            if kind.once is not None
         }
         #: Has something called in the loop's next turn. None: lines are written at once.
         self._call_soon: CallSoon | None = None
         self._waiting: deque[Event] = deque()
         enabled = {level for level, number in LEVELS.items() if log.is_enabled_for(number)}
-        events.read(self._read, [kind for kind in Kind if kind.level in enabled])
+        events.read(self._read, [kind for kind in KINDS.values() if kind.level in enabled])
 
     def write_soon(self, call_soon: CallSoon) -> None:
         """From now on write what went well in the loop's next turn, after the answers of this one."""
@@ -80,8 +67,8 @@ class LogLines:
 
     def _write(self, event: Event) -> None:
         details = event.details
-        if (repeated := _REPEATED.get(event.kind)) is not None and not self._told[event.kind].failed(
-            tuple(details.get(key) for key in repeated.whose), str(details.get(repeated.why))
+        if (once := event.kind.once) is not None and not self._told[event.kind].failed(
+            tuple(details.get(key) for key in once.whose), str(details.get(once.why))
         ):
             return
         assert event.kind.level is not None
@@ -89,4 +76,4 @@ class LogLines:
         keys |= {key: details[key] for key in event.kind.keys if key in details}
         if event.raised is not None:
             keys["exc_info"] = event.raised
-        getattr(self._log, event.kind.level)(event.kind.value, **keys)
+        getattr(self._log, event.kind.level)(event.kind.name, **keys)

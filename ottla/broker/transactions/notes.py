@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
-
-from ottla.coordinator.transactions.notes import Happened
-from ottla.events.kind import KINDS, Kind
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ottla.coordinator.transactions.notes import Note
+    from ottla.events.kinds.event_kind import EventKind
     from ottla.events.stream import Stream
-
-_KINDS: Final[Mapping[Enum, Kind]] = {happened: KINDS[happened.value] for happened in Happened}
 
 
 class TransactionNotes:
-    """Tells each note as an event of the same name."""
+    """Tells each note as an event of its kind."""
 
     def __init__(self, events: Stream) -> None:
         self._events = events
 
-    def is_told(self, happened: Enum) -> bool:
-        """Whether anybody wants to know of this."""
-        return self._events.is_read(_KINDS[happened])
+    def is_told(self, kind: EventKind) -> bool:
+        """Whether events of this kind have a reader."""
+        return self._events.is_read(kind)
 
     def __call__(self, _key: str, _timestamp_ms: int, note: Note, /) -> None:
         details: dict[str, Any] = {
@@ -35,4 +30,4 @@ class TransactionNotes:
             "producer_id": note.producer_id,
             "producer_epoch": note.producer_epoch,
         }
-        self._events.tell(_KINDS[note.happened], **details)
+        self._events.tell(note.kind, **details)

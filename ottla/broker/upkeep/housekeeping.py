@@ -52,18 +52,25 @@ class Housekeeping:
         self._repeat(
             "retention",
             lambda wall_ms: logs.apply_retention(wall_ms, retention),
+            logs.is_retention_due,
             first="log.initial.task.delay.ms",
             interval="log.retention.check.interval.ms",
         )
         self._repeat(
             "expired producers",
             lambda wall_ms: logs.remove_expired_producers(wall_ms, producers),
+            logs.has_expired_producers,
             interval="producer.id.expiration.check.interval.ms",
         )
         if self._cluster.store is not None:
             self._look_after_disk(self._cluster.store)
         if settings["log.cleaner.enable"]:
-            self._repeat("cleaning", lambda _wall_ms: self._cleaner.round(), interval="log.cleaner.backoff.ms")
+            self._repeat(
+                "cleaning",
+                lambda _wall_ms: self._cleaner.round(),
+                self._is_cleaning_due,
+                interval="log.cleaner.backoff.ms",
+            )
 
     @cached_property
     def _cleaner(self) -> LogCleaner:
@@ -73,14 +80,21 @@ class Housekeeping:
         cluster = self._cluster
         return LogCleaner(cluster.logs, cluster.settings, cluster.wall_ms, cluster.events)
 
+    def _is_cleaning_due(self, wall_ms: int) -> bool:
+        return self._cleaner.has_work(wall_ms)
+
     def _look_after_disk(self, store: ClusterStore) -> None:
         logs, flush = self._cluster.logs, self._care("flush")
         self._repeat(
-            "flush", lambda wall_ms: logs.flush_due(wall_ms, flush), interval="log.flush.scheduler.interval.ms"
+            "flush",
+            lambda wall_ms: logs.flush_due(wall_ms, flush),
+            logs.is_flush_due,
+            interval="log.flush.scheduler.interval.ms",
         )
         self._repeat(
             "recovery points",
             lambda _wall_ms: store.data_dir.save_recovery_points_soon(),
+            lambda _wall_ms: store.data_dir.has_new_recovery_points,
             interval="log.flush.offset.checkpoint.interval.ms",
         )
 
@@ -89,8 +103,18 @@ class Housekeeping:
 
         return LogCare(name, self._cluster.events)
 
-    def _repeat(self, name: str, work: Callable[[int], Job | None], *, interval: str, first: str | None = None) -> None:
-        """`interval` and `first` are settings; without `first` the first round comes after an interval too."""
+    def _repeat(
+        self,
+        name: str,
+        work: Callable[[int], Job | None],
+        has_work: Callable[[int], bool],
+        *,
+        interval: str,
+        first: str | None = None,
+    ) -> None:
+        """`has_work`: whether a round at this date would find any. `interval` and `first` are settings; without `first`
+        the first round comes after an interval too.
+        """
         wall_ms, settings = self._cluster.wall_ms, self._cluster.settings
         interval_ms: int = settings[interval]
         repeated = Round(
@@ -100,5 +124,6 @@ class Housekeeping:
             name,
             lambda: work(wall_ms()),
             lambda: interval_ms,
+            lambda in_ms: has_work(wall_ms() + in_ms),
         )
         repeated.start(None if first is None else settings[first])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.events.kind import Kind
 from ottla.events.setbacks import Setbacks, reason_of
-from ottla.purgatory import Alarm
+from ottla.purgatory import Periodic
 
 if TYPE_CHECKING:
     from ottla.broker.upkeep.background import Background
@@ -37,15 +37,20 @@ class Round:
         name: str,
         work: Callable[[], Job | None],
         interval_ms: Callable[[], int],
+        has_work: Callable[[int], bool] = lambda _in_ms: True,
     ) -> None:
-        """`work`: begins a round; its result is what is left to do in the background, if anything is."""
+        """`work`: begins a round; its result is what is left to do in the background, if anything is.
+
+        `has_work`: as for `Timer.skip_idle`.
+        """
         self._timer = timer
         self._background = background
         self._events = events
         self._name = name
         self._work = work
         self._interval_ms = interval_ms
-        self._alarm = Alarm(self._begin, name)
+        self._has_work = has_work
+        self._alarm = Periodic(self._begin, name)
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms)
 
     def start(self, first_ms: int | None = None) -> None:
@@ -53,7 +58,11 @@ class Round:
         self._pause(self._interval_ms() if first_ms is None else first_ms)
 
     def _begin(self) -> None:
+        interval_ms = max(PAUSE_MS_MIN, self._interval_ms())
+        is_resting = self._setbacks.backoff_ms(self._name) > 0
         try:
+            if not is_resting and self._timer.skip_idle(self._alarm, interval_ms, self._has_work):
+                return
             job = self._work()
         except Exception as error:
             self._ended(error)

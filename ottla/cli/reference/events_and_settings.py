@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ottla import markdown
-from ottla.events.kind import Kind
+from ottla.events.kind import KINDS
 from ottla.settings.table import SETTINGS, all_settings
 from ottla.settings.text import default_text, range_text
 
@@ -86,8 +86,8 @@ def config_page() -> str:
 def logs_page() -> str:
     """docs/logs.md: the log events."""
     rows = [
-        (f"`{kind.value}`", kind.level, ", ".join(f"`{key}`" for key in kind.keys), kind.when)
-        for kind in Kind
+        (f"`{kind.name}`", kind.level, ", ".join(f"`{key}`" for key in kind.keys), kind.when)
+        for kind in KINDS.values()
         if kind.level is not None
     ]
     return page("ottla/events/kinds/", _LOGS_HEAD, ("Event", "Level", "Keys", "When"), rows)
@@ -96,12 +96,12 @@ def logs_page() -> str:
 def events_page() -> str:
     """docs/events.md: all that is told, logged or not."""
     rows = []
-    for kind in Kind:
+    for kind in KINDS.values():
         details = ", ".join(f"`{key}`" for key in kind.keys)
         if kind.keys_unlogged:
             unlogged = ", ".join(f"`{key}`" for key in kind.keys_unlogged)
             details = f"{details} ({unlogged})" if details else f"({unlogged})"
-        rows.append((f"`{kind.value}`", kind.level or "", details, kind.when))
+        rows.append((f"`{kind.name}`", kind.level or "", details, kind.when))
     return page("ottla/events/kinds/", _EVENTS_HEAD, ("Event", "Log", "Details", "When"), rows)
 
 

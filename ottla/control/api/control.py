@@ -40,6 +40,7 @@ from ottla.control.api.route import Answer, Route, any_name
 from ottla.control.api.state_routes import STATE_ROUTES
 from ottla.control.api.wishes import read_object, read_typed
 from ottla.control.state.timeline import History
+from ottla.control.state.waiting import NotInTime
 
 if TYPE_CHECKING:
     from ottla.control.api.faults import FaultControl
@@ -169,7 +170,10 @@ class Control:
         """POST /clock/advance"""
         ms = _read_ms(body)
         refuse_to_move(self.server)
-        await self.server.advance(ms)
+        try:
+            await self.server.advance(ms)
+        except NotInTime as late:
+            raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
         return await self.clock(b"")
 
     async def events(self, query: bytes) -> Feed:

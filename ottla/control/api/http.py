@@ -1,7 +1,9 @@
 """HTTP/1.1 for the control API: h11 does the parsing, the `Gate` says who gets in, this does the sockets.
 
-Loaded with --control only. Bodies and headers are bounded, and so is the number of connections; who says nothing for a
-minute, or takes nothing, is closed. A request that is no HTTP gets a 400 with a sentence, as JSON like all answers.
+Loaded with --control only. Bodies and headers are bounded, and so is the number of connections; one that says nothing
+for a minute, or takes nothing, is closed. If there are too many, one without a request makes room for the next; if all
+have one, the next is answered 503. Followers of events are counted apart. A request that is no HTTP gets a 400 with a
+sentence, as JSON like all answers.
 
 A request that fails ends alone, whatever has failed: the handler, the sending, or the connection. When the broker
 stops, what is being answered gets its answer and the rest is closed.
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from ottla.events.stream import Stream
 
 CONNECTIONS_MAX: Final = 64
+FOLLOWERS_MAX: Final = 64
 HEAD_BYTES_MAX: Final = 16 * 1024
 BODY_BYTES_MAX: Final = 64 * 1024
 IDLE_SECONDS_MAX: Final = 60.0
@@ -89,13 +92,36 @@ class ControlListener:
             task.cancel()
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._conversations) >= CONNECTIONS_MAX or self._server is None:
+        if self._server is None:
             writer.close()
             return
         conversation = Conversation(reader, writer)
-        task = self._tasks.create_task(self._converse(conversation), name="control")
+        work = self._converse(conversation) if self._make_room() else self._turn_away(conversation)
+        task = self._tasks.create_task(work, name="control")
         self._conversations[task] = conversation
         task.add_done_callback(self._conversations.pop)
+
+    def _make_room(self) -> bool:
+        """Whether one more connection may ask; the one that has been silent for longest may have to go for it."""
+        asking = [one for one in self._conversations.values() if not one.is_following]
+        if len(asking) < CONNECTIONS_MAX:
+            return True
+        silent = next((one for one in asking if not one.is_answering), None)
+        if silent is not None:
+            silent.finish()
+        return silent is not None
+
+    async def _turn_away(self, conversation: Conversation) -> None:
+        """Answer 503, whatever is asked."""
+        sentence = self._full("connections", CONNECTIONS_MAX, "close some, or ask one after the other")
+        with suppress(OSError):
+            await conversation.send(HTTPStatus.SERVICE_UNAVAILABLE, _encode({"error": sentence}))
+            await conversation.end()
+        conversation.abort()
+
+    def _full(self, what: str, count_max: int, advice: str) -> str:
+        self._events.tell(Kind.CONTROL_FULL, what=what, count=count_max)
+        return f"the control API has {count_max} {what} already; {advice}"
 
     async def _converse(self, conversation: Conversation) -> None:
         """Answer one connection's requests until one side has enough."""
@@ -121,11 +147,18 @@ class ControlListener:
             return await conversation.send(refused.status, _encode({"error": str(refused)}), refused.headers)
         if isinstance(answer, Feed):
             try:
-                await conversation.send_feed(answer)
+                await self._send_feed(conversation, answer)
             finally:
-                answer.close()
+                answer.drop()
             return False
         return await conversation.send(HTTPStatus.OK, answer)
+
+    async def _send_feed(self, conversation: Conversation, feed: Feed) -> None:
+        if sum(one.is_following for one in self._conversations.values()) >= FOLLOWERS_MAX:
+            sentence = self._full("followers of events", FOLLOWERS_MAX, "close some")
+            await conversation.send(HTTPStatus.SERVICE_UNAVAILABLE, _encode({"error": sentence}))
+        else:
+            await conversation.send_feed(feed)
 
     async def _answer(self, request: Request) -> bytes | Feed:
         method, path, wish = request
@@ -161,15 +194,20 @@ class Conversation:
         #: Whether only the head of the answer is wanted.
         self._is_head = False
         #: Whether a request is there that has no answer yet.
-        self._is_answering = False
+        self.is_answering = False
         #: Whether nothing is to come after that.
         self._is_last = False
         #: What is being sent as it happens.
         self._feed: Feed | None = None
 
+    @property
+    def is_following(self) -> bool:
+        """Whether it is sent events as they happen."""
+        return self._feed is not None
+
     async def receive(self, check: Callable[[str, Headers, str], None]) -> Request | None:
         """The next request that `check` lets in; None: there is none. Raises `HttpRefused`, or OSError if gone."""
-        self._is_head = self._is_answering = False
+        self._is_head = self.is_answering = False
         try:
             request = await self._next_event()
             if not isinstance(request, h11.Request):
@@ -185,7 +223,7 @@ class Conversation:
             body = await self._read_body()
         except h11.RemoteProtocolError as error:
             raise HttpRefused(HTTPStatus(error.error_status_hint), f"this is not HTTP/1.1: {error}") from None
-        self._is_answering = True
+        self.is_answering = True
         path, _, query = request.target.partition(b"?")
         return Request("GET" if self._is_head else method, path.decode(), body if method == "POST" else query)
 
@@ -239,6 +277,7 @@ class Conversation:
                 await self._write(self._http.send(h11.Data(data=text)) or b"")
             await self._write(self._http.send(h11.EndOfMessage()) or b"")
         finally:
+            self._feed = None
             gone.cancel()
             await asyncio.wait([gone])
 
@@ -247,7 +286,7 @@ class Conversation:
         self._is_last = True
         if self._feed is not None:
             self._feed.close()
-        if not self._is_answering:
+        if not self.is_answering:
             self._writer.close()
 
     async def end(self) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ottla.control.api.running import RunningBroker
     from ottla.control.changes.snapshot import Snapshot
 
-#: When there is one more, the oldest goes: the records in it may be nowhere else any more.
+#: When there is one more, the oldest goes: the records in it may be nowhere else any more. It goes as well when all
+#: together hold more than ottla.log.bytes.max.
 SNAPSHOTS_KEPT_MAX: Final = 16
 
 
@@ -41,8 +42,7 @@ class Snapshots:
             raise HttpRefused(HTTPStatus.CONFLICT, str(refused)) from None
         number = next(self._numbers)
         self._kept[number] = taken
-        if len(self._kept) > SNAPSHOTS_KEPT_MAX:
-            del self._kept[min(self._kept)]
+        self._drop_oldest()
         return {"snapshot": number}
 
     async def restore(self, body: bytes) -> Answer:
@@ -50,7 +50,17 @@ class Snapshots:
         number = read_wish(body, '{"snapshot": 1}', {"snapshot": int})["snapshot"]
         if number not in self._kept:
             kept = ", ".join(map(str, self._kept)) or "none"
-            text = f"there is no snapshot {number}; those kept, {SNAPSHOTS_KEPT_MAX} at most, are: {kept}"
+            text = (
+                f"there is no snapshot {number}; those kept, {SNAPSHOTS_KEPT_MAX} at most and together no more than "
+                f"ottla.log.bytes.max, are: {kept}"
+            )
             raise HttpRefused(HTTPStatus.NOT_FOUND, text)
         await restore(self._server.parts, self._kept[number])
         return {"topics": len(self._server.cluster.topics)}
+
+    def _drop_oldest(self) -> None:
+        kept, bytes_max = self._kept, self._server.cluster.settings["ottla.log.bytes.max"]
+        while len(kept) > 1 and (
+            len(kept) > SNAPSHOTS_KEPT_MAX or sum(one.size_bytes for one in kept.values()) > bytes_max
+        ):
+            del kept[min(kept)]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.broker.lifecycle.stopping import Stopping
 from ottla.control.state.waiting import NotInTime
@@ -23,9 +24,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: For how long of the machine's time one move may hold the clients.
+MOVE_SECONDS_MAX: Final = 20.0
+
+
+class _TookTooLong(Exception):
+    """Raised between two deadlines, and caught where the move began."""
+
 
 class ClockHand:
-    """Moves the clock of one broker. Each method raises `Stopping` at the deadline at which the broker is stopped."""
+    """Moves the clock of one broker. Each method raises `Stopping` at the deadline at which the broker is stopped.
+
+    A move that takes the machine longer than `MOVE_SECONDS_MAX` ends at the deadline that it has come to, with
+    `NotInTime`: clients are served again, and time stands still there.
+    """
 
     def __init__(self, parts: Assembly, hold_clients: Callable[[bool], None], is_stopping: Callable[[], bool]) -> None:
         """`hold_clients`: has nothing be taken up from clients, or everything again."""
@@ -33,12 +45,14 @@ class ClockHand:
         self._hold_clients = hold_clients
         self._is_stopping = is_stopping
         self._moving = asyncio.Lock()
+        #: When the move under way has taken too long, in seconds of the machine's time.
+        self._give_up_at = 0.0
 
     async def advance(self, ms: int) -> None:
         """Move it on; returns when all that was due has happened, each thing at its own time."""
         async with self._moving:
             self._keep_date(ms)
-            async with self._clients_held():
+            async with self._clients_held(ms):
                 await self._parts.timer.advance(ms, settled=self._is_settled)
             self._parts.events.tell(Kind.TIME_ADVANCED, ms=ms)
 
@@ -63,21 +77,29 @@ class ClockHand:
 
     async def _to_next(self, limit_ms: int) -> int:
         self._keep_date(limit_ms)
-        async with self._clients_held():
+        async with self._clients_held(limit_ms):
             moved_ms = await self._parts.timer.advance_to_next(limit_ms, settled=self._is_settled)
         self._keep_date(0)
         self._parts.events.tell(Kind.TIME_ADVANCED, ms=moved_ms)
         return moved_ms
 
     @asynccontextmanager
-    async def _clients_held(self) -> AsyncIterator[None]:
-        """What has come until now is of before; what comes meanwhile is of after, and so is what waits until something
-        else that its connection has asked is answered.
+    async def _clients_held(self, ms: int) -> AsyncIterator[None]:
+        """For a move by `ms`. What has come until now is of before; what comes meanwhile is of after, and so is what
+        waits until another request of its connection is answered.
         """
-        await self._parts.timer.advance(0, settled=self._is_settled)
-        self._hold_clients(True)
+        timer = self._parts.timer
+        self._give_up_at = perf_counter() + MOVE_SECONDS_MAX
+        began_ms = timer.now_ms()
         try:
+            await timer.advance(0, settled=self._is_settled)
+            self._hold_clients(True)
             yield
+        except _TookTooLong:
+            raise NotInTime(
+                f"moved time by {timer.now_ms() - began_ms} of {ms} ms in {MOVE_SECONDS_MAX:.0f} s, and stopped there: "
+                "too much is due on the way; move time in several steps"
+            ) from None
         finally:
             self._hold_clients(False)
 
@@ -90,4 +112,6 @@ class ClockHand:
     def _is_settled(self) -> bool:
         if self._is_stopping():
             raise Stopping
+        if perf_counter() > self._give_up_at:
+            raise _TookTooLong
         return self._parts.services.is_settled

@@ -59,6 +59,13 @@ class Snapshot:
     producer_ids_end: int
     wall_ms: int
 
+    @property
+    def size_bytes(self) -> int:
+        """What its logs hold, shared with other snapshots or not."""
+        return sum(
+            segment.size_bytes for topic in self.topics.values() for log in topic.logs for segment in log.segments
+        )
+
 
 def snapshot(parts: Assembly) -> Snapshot:
     """What there is now. Raises `SnapshotRefused` where logs are on disk."""
@@ -94,9 +101,6 @@ async def restore(parts: Assembly, to: Snapshot) -> None:
     cluster = parts.cluster
     if cluster.store is not None:
         raise SnapshotRefused("a broker that keeps its logs in a data directory can't take on what was in memory")
-    epochs = {
-        (topic.topic_id, log.index): log.leader_epoch for topic in cluster.topics.values() for log in topic.partitions
-    }
     await forget_topics(parts)
     for layer in _layers(parts):
         if layer in to.settings or cluster.settings.has_changed(layer):
@@ -111,8 +115,7 @@ async def restore(parts: Assembly, to: Snapshot) -> None:
         clock.set_date(to.wall_ms)
     for name, topic in to.topics.items():
         logs = [
-            replace(log, leader_epoch=max(log.leader_epoch, epochs.get((topic.topic_id, index), -1)) + 1)
-            for index, log in enumerate(topic.logs)
+            replace(log, leader_epoch=max(log.leader_epoch, cluster.leader_epoch_deleted_max) + 1) for log in topic.logs
         ]
         cluster.logs.begin_with(name, logs)
         cluster.create_topic(name, [list(replicas) for replicas in topic.replicas], topic.configs, topic.topic_id)

@@ -17,30 +17,12 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.control.state.sentences import sentence, shortened
-from ottla.events.kind import Kind
+from ottla.events.kind import KINDS, Kind
 from ottla.events.recorder import EVENTS_MAX, Recorder
 
 if TYPE_CHECKING:
     from ottla.events.stream import Event, Stream
 
-#: What a table that is to be short can do without.
-_MINOR: Final = frozenset(
-    kind.value
-    for kind in (
-        Kind.GROUP_CREATED,
-        Kind.GROUP_LOADED,
-        Kind.GROUP_UNLOADED,
-        Kind.GROUP_MEMBER_ID_HANDED_OUT,
-        Kind.GROUP_LOG_LOADED,
-        Kind.GROUPS_LOADED,
-        Kind.CONNECTION_OPENED,
-        Kind.CONNECTION_CLOSED,
-        Kind.SETTINGS_CHANGED,
-        Kind.LEADERS_MOVED,
-        Kind.PARTITIONS_IN_SYNC,
-        Kind.REPLICAS_MOVED,
-    )
-)
 _INTERNAL: Final = "__"
 _HEAD: Final = ("real", "broker", "group", "member", "what happened")
 
@@ -77,7 +59,7 @@ class Moment:
     @property
     def is_minor(self) -> bool:
         """Whether a short table can do without it."""
-        return self.kind in _MINOR or str(self.details.get("topic", "")).startswith(_INTERNAL)
+        return KINDS[self.kind].is_minor or str(self.details.get("topic", "")).startswith(_INTERNAL)
 
 
 class History:
@@ -110,7 +92,7 @@ class History:
             (at_ns - self.began_ns) / 1e9,
             (event.now_ms - self.began_ms) / 1000,
             event.wall_ms,
-            event.kind.value,
+            event.kind.name,
             event.details,
             sentence(event),
             event.node_id,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.broker.lifecycle.stopping import Stopping
 from ottla.control.state.conditions import Condition, nobody_rebalances
-from ottla.events.kind import Kind
+from ottla.events.kind import KINDS, Kind
 
 if TYPE_CHECKING:
     from ottla.broker.lifecycle.assembly import Assembly
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 #: What may matter to a condition; that a log has grown is heard from the log.
 _WAKING: Final = [
-    kind for kind in Kind if kind.value.startswith(("group.", "topic.", "partition.", "node.", "transaction"))
+    kind for kind in KINDS.values() if kind.name.startswith(("group.", "topic.", "partition.", "node.", "transaction"))
 ]
 
 

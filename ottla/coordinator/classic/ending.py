@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic.members import refuse_join, refuse_sync
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.offsets.answers import fetch_refused
 from ottla.coordinator.runtime.effects import Ended, Reply
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -23,21 +24,21 @@ if TYPE_CHECKING:
 
 def unload(group: Group, now_ms: int, effects: Effects) -> None:
     """Another node answers for the group now."""
-    note(group, effects, Happened.GROUP_UNLOADED)
+    note(group, effects, GroupEvents.GROUP_UNLOADED)
     _end(group, now_ms, ErrorCode.NOT_COORDINATOR, effects)
 
 
 def end_deleted(group: Group, now_ms: int, cause: Cause, effects: Effects) -> None:
     """Its tombstone is written. Nobody can wait in it unless they came while it was being written."""
     if group.state is not GroupState.DEAD:
-        note(group, effects, Happened.GROUP_DELETED, cause=cause)
+        note(group, effects, GroupEvents.GROUP_DELETED, cause=cause)
         _end(group, now_ms, ErrorCode.COORDINATOR_NOT_AVAILABLE, effects)
 
 
 def end_unwritten(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
     """Its first record could not be written. Kafka answers its creator; here all who wait are answered."""
     if group.state is not GroupState.DEAD:
-        note(group, effects, Happened.GROUP_DELETED, cause=Cause.WRITE_FAILED)
+        note(group, effects, GroupEvents.GROUP_DELETED, cause=Cause.WRITE_FAILED)
         _end(group, now_ms, error, effects, names_members=False)
 
 

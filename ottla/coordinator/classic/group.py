@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING
 from ottla.coordinator.classic.states import CAN_REBALANCE, TRANSITIONS, GroupState
 from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, session_timer
 from ottla.coordinator.offsets.store import Offsets
+from ottla.events.kinds.event_kind import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from ottla.coordinator.classic.member import Member
     from ottla.coordinator.config import GroupConfig
-    from ottla.coordinator.notes import Cause, Happened
+    from ottla.coordinator.notes import Cause
 
 
 @dataclass(slots=True)
@@ -87,7 +88,7 @@ class Group:
 
     is_unwritten: bool = False
     """Whether it was created just now, and no record says so yet."""
-    notes_wanted: Container[Happened] = frozenset()
+    notes_wanted: Container[EventKind] = frozenset()
     """Those of its notes that somebody reads."""
     notes: int = 0
     """How many there were, made or not."""

@@ -37,10 +37,11 @@ from ottla.coordinator.classic.restart import replace
 from ottla.coordinator.classic.situations import situate_join
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def join(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> N
     is_new_group, group.is_unwritten = group.is_unwritten, False
     cell = JOIN[group.state][situate_join(group, event)]
     if is_new_group:
-        note(group, effects, Happened.GROUP_CREATED, cause=Cause.JOIN)
+        note(group, effects, GroupEvents.GROUP_CREATED, cause=Cause.JOIN)
     if isinstance(cell, ErrorCode):
         _refuse(group, event, cell, effects)
     elif not event.has_writable_names:
@@ -81,7 +82,7 @@ def _hand_out_id(group: Group, now_ms: int, event: JoinRequested, effects: Effec
     note(
         group,
         effects,
-        Happened.MEMBER_ID_HANDED_OUT,
+        GroupEvents.GROUP_MEMBER_ID_HANDED_OUT,
         member_id=member_id,
         client_id=event.client_id,
         client_host=event.client_host,
@@ -112,7 +113,7 @@ def _add(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> M
     note(
         group,
         effects,
-        Happened.MEMBER_JOINED,
+        GroupEvents.GROUP_MEMBER_JOINED,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
         client_id=member.client_id,
@@ -162,11 +163,11 @@ _STEPS: Final[Mapping[JoinStep, Callable[[Group, int, JoinRequested, Effects], M
 
 
 def _note_rejoined(group: Group, member: Member, event: JoinRequested, effects: Effects) -> None:
-    is_wanted = Happened.MEMBER_REJOINED in group.notes_wanted
+    is_wanted = GroupEvents.GROUP_MEMBER_REJOINED in group.notes_wanted
     note(
         group,
         effects,
-        Happened.MEMBER_REJOINED,
+        GroupEvents.GROUP_MEMBER_REJOINED,
         member_id=member.member_id,
         is_changed=is_wanted and member.protocols != event.request.protocols,
         reason=event.request.reason,
@@ -188,7 +189,7 @@ def _refuse(group: Group, event: JoinRequested, error: ErrorCode, effects: Effec
     note(
         group,
         effects,
-        Happened.JOIN_REFUSED,
+        GroupEvents.GROUP_JOIN_REFUSED,
         member_id=event.request.member_id,
         client_id=event.client_id,
         client_host=event.client_host,
@@ -203,7 +204,7 @@ def _put_out(group: Group, member_id: str, effects: Effects) -> None:
         remove(group, member, effects)
     else:
         return
-    note(group, effects, Happened.MEMBER_REMOVED, member_id=member_id, cause=Cause.GROUP_FULL)
+    note(group, effects, GroupEvents.GROUP_MEMBER_REMOVED, member_id=member_id, cause=Cause.GROUP_FULL)
 
 
 def _give_up(group: Group, now_ms: int, member: Member, event: JoinRequested, effects: Effects) -> None:

@@ -20,8 +20,9 @@ from ottla.coordinator.classic.members import drop_pending, remove
 from ottla.coordinator.classic.rebalance import Outcome, Trigger, begin_or_complete
 from ottla.coordinator.classic.situations import situate_leave
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.runtime.effects import Reply
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _leave_one(group: Group, identity: LeaveGroupRequest.MemberIdentity, effects
     note(
         group,
         effects,
-        Happened.MEMBER_REMOVED,
+        GroupEvents.GROUP_MEMBER_REMOVED,
         member_id=member_id,
         group_instance_id=group_instance_id,
         cause=Cause.MEMBER_LEFT,

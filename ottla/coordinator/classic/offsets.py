@@ -20,7 +20,7 @@ from ottla.coordinator.classic.records import group_tombstone
 from ottla.coordinator.classic.situations import situate_commit, situate_expiry, situate_offset_delete
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import is_subscribed
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.offsets import answers, removal
 from ottla.coordinator.offsets.commit import keep_offsets, refuse_unwritten, write_offsets
 from ottla.coordinator.offsets.commit_in_transaction import (
@@ -31,9 +31,12 @@ from ottla.coordinator.offsets.commit_in_transaction import (
 from ottla.coordinator.offsets.expiry import is_expired
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ottla.coordinator.classic.group import Group
     from ottla.coordinator.offsets.commit import OffsetsWritten
     from ottla.coordinator.offsets.commit_in_transaction import PendingOffsetsWritten
@@ -53,7 +56,7 @@ def commit_offsets(group: Group, now_ms: int, event: OffsetCommitRequested, effe
     request = event.request
     creates_group, group.is_unwritten = group.is_unwritten, False
     if creates_group:
-        note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
+        note(group, effects, GroupEvents.GROUP_CREATED, cause=Cause.COMMIT)
     error, keeps_session = OFFSET_COMMIT[group.state][situate_commit(group, request)]
     if error:
         effects.append(Reply(event.token, answers.commit_refused(request, error)))
@@ -80,7 +83,7 @@ def commit_offsets_in_transaction(group: Group, now_ms: int, event: TxnOffsetCom
     request = event.request
     creates_group, group.is_unwritten = group.is_unwritten, False
     if creates_group:
-        note(group, effects, Happened.GROUP_CREATED, cause=Cause.COMMIT)
+        note(group, effects, GroupEvents.GROUP_CREATED, cause=Cause.COMMIT)
     error = TXN_OFFSET_COMMIT[group.state][situate_commit(group, request)]
     if error is not ErrorCode.NONE:
         effects.append(Reply(event.token, answers.transactional_commit_refused(request, error)))
@@ -121,14 +124,21 @@ def delete_group(group: Group, event: DeleteRequested, effects: Effects) -> None
 
 def sweep(group: Group, now_ms: int, effects: Effects) -> None:
     """Delete what has expired, and the group if it has nothing left."""
+    tombstone = group_tombstone(group.group_id) if group.state is GroupState.EMPTY else None
+    removal.sweep(group, _expires(group, now_ms), tombstone, effects)
+
+
+def is_sweep_due(group: Group, now_ms: int) -> bool:
+    """Whether `sweep` would delete anything at this date."""
+    return removal.is_sweep_due(group, _expires(group, now_ms), may_end=group.state is GroupState.EMPTY)
+
+
+def _expires(group: Group, now_ms: int) -> Callable[[str, CommittedOffset], bool]:
     expiry = EXPIRY[group.state][situate_expiry(group)]
     retention_ms, since_ms = group.config.offsets_retention_ms, group.state_timestamp_ms
-
-    def expires(topic: str, committed: CommittedOffset) -> bool:
-        return not is_subscribed(group, topic) and is_expired(committed, expiry, now_ms, retention_ms, since_ms)
-
-    tombstone = group_tombstone(group.group_id) if group.state is GroupState.EMPTY else None
-    removal.sweep(group, expires, tombstone, effects)
+    return lambda topic, committed: (
+        not is_subscribed(group, topic) and is_expired(committed, expiry, now_ms, retention_ms, since_ms)
+    )
 
 
 def tombstones_written(

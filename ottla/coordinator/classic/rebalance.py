@@ -31,10 +31,11 @@ from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.subscription import subscribed_topics
 from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Disarm, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS, WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def begin(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outc
     note(
         group,
         effects,
-        Happened.REBALANCE_STARTED,
+        GroupEvents.GROUP_REBALANCE_STARTED,
         cause=trigger.cause,
         member_id=trigger.member_id,
         reason=trigger.reason,
@@ -138,7 +139,7 @@ def complete(group: Group, now_ms: int, effects: Effects, leave: Reply | None = 
     protocol_name = choose(group)
     group.rebalance.is_stuck = protocol_name is None
     if protocol_name is None:
-        note(group, effects, Happened.REBALANCE_STUCK, member_ids=list(group.members))
+        note(group, effects, GroupEvents.GROUP_REBALANCE_STUCK, member_ids=list(group.members))
         return Outcome.STUCK
     group.protocol_name = protocol_name
     group.subscribed_topics = subscribed_topics(group)
@@ -174,7 +175,7 @@ def _answer_joins(group: Group, now_ms: int, effects: Effects) -> None:
     note(
         group,
         effects,
-        Happened.REBALANCE_JOINED,
+        GroupEvents.GROUP_REBALANCE_JOINED,
         cause=None if group.rebalance is None else group.rebalance.cause,
         member_ids=list(group.members),
         leader=leader,
@@ -189,7 +190,7 @@ def _become_empty(group: Group, now_ms: int, leave: Reply | None, effects: Effec
     group.protocol_name = None
     group.subscribed_topics = subscribed_topics(group)
     group.move(GroupState.EMPTY, now_ms)
-    note(group, effects, Happened.GROUP_EMPTIED, duration_ms=duration_ms(group, now_ms))
+    note(group, effects, GroupEvents.GROUP_EMPTIED, duration_ms=duration_ms(group, now_ms))
     group.rebalance = None
     effects.append(Append([group_record(group)], EmptyWritten(leave)))
 
@@ -198,7 +199,7 @@ def empty_written(group: Group, written: EmptyWritten, error: ErrorCode, effects
     """The generation without members is written, or not: answer the member that was the last to leave."""
     if error is not ErrorCode.NONE:
         answered = GROUP_WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="empty generation", error=answered.name)
+        note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="empty generation", error=answered.name)
     if (leave := written.leave) is not None:
         is_written = error is ErrorCode.NONE
         response = leave.response if is_written else answers.leave_refused(WRITE_ERRORS.get(error, error))
@@ -280,7 +281,7 @@ def _give_up(group: Group, now_ms: int, member: Member, cause: Cause, effects: E
     note(
         group,
         effects,
-        Happened.MEMBER_REMOVED,
+        GroupEvents.GROUP_MEMBER_REMOVED,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
         cause=cause,

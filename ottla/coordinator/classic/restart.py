@@ -18,10 +18,11 @@ from ottla.coordinator.classic.protocols import choose
 from ottla.coordinator.classic.rebalance import Outcome, Trigger, begin_or_complete
 from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def replace(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -
     note(
         group,
         effects,
-        Happened.MEMBER_REPLACED,
+        GroupEvents.GROUP_MEMBER_REPLACED,
         member_id=member.member_id,
         replaced_member_id=written.former_member_id,
         group_instance_id=member.group_instance_id,
@@ -115,7 +116,7 @@ def static_member_written(
     )
     replace_id(group, member, written.former_member_id, effects)
     start_session(member, now_ms, member.session_timeout_ms, effects)
-    note(group, effects, Happened.WRITE_FAILED, what="static member", error=answered.name)
+    note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="static member", error=answered.name)
     if is_waiting:
         response = answers.join_accepted(group, written.join, "", leader=written.former_leader, error=answered)
         effects.append(Reply(written.join.token, response))

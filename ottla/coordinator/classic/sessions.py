@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from ottla.coordinator.classic import rebalance
 from ottla.coordinator.classic.members import remove, silent_ms, start_session
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
+from ottla.events.kinds.groups import GroupEvents
 
 if TYPE_CHECKING:
     from ottla.coordinator.classic.group import Group
@@ -33,7 +34,7 @@ def session_expired(group: Group, now_ms: int, member_id: str, effects: Effects)
     note(
         group,
         effects,
-        Happened.MEMBER_REMOVED,
+        GroupEvents.GROUP_MEMBER_REMOVED,
         member_id=member_id,
         group_instance_id=None if member is None else member.group_instance_id,
         cause=Cause.SESSION_EXPIRED,
@@ -51,7 +52,7 @@ def load(group: Group, now_ms: int, effects: Effects) -> None:
     note(
         group,
         effects,
-        Happened.GROUP_LOADED,
+        GroupEvents.GROUP_LOADED,
         member_ids=list(group.members),
         leader=group.leader_id,
         protocol_type=group.protocol_type,

@@ -21,10 +21,11 @@ from ottla.coordinator.classic.members import park_sync, start_session, unpark_s
 from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.situations import situate_sync
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.runtime.effects import Append, Completion, Effects, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import GROUP_WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def assignments_written(
         return
     if error is not ErrorCode.NONE:
         answered = GROUP_WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="assignments", error=answered.name)
+        note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="assignments", error=answered.name)
         rebalance.withdraw_assignment(group, now_ms, answered, effects)
         rebalance.begin(group, now_ms, effects, rebalance.Trigger(Cause.WRITE_FAILED))
         return
@@ -87,12 +88,12 @@ def assignments_written(
 
 
 def _note_completed(group: Group, now_ms: int, effects: Effects) -> None:
-    is_wanted = Happened.REBALANCE_COMPLETED in group.notes_wanted
+    is_wanted = GroupEvents.GROUP_REBALANCE_COMPLETED in group.notes_wanted
     members = group.members if is_wanted else {}
     note(
         group,
         effects,
-        Happened.REBALANCE_COMPLETED,
+        GroupEvents.GROUP_REBALANCE_COMPLETED,
         cause=None if group.rebalance is None else group.rebalance.cause,
         leader=group.leader_id,
         protocol_name=group.protocol_name,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ottla.coordinator.classic.describe import listed
 from ottla.coordinator.classic.events import Intervention, JoinRequested, LeaveRequested, Request
 from ottla.coordinator.classic.group import Group
+from ottla.coordinator.classic.offsets import is_sweep_due
 from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
 from ottla.coordinator.groups.shard import GroupShard
@@ -22,6 +23,7 @@ from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.offsets.events import SweepDue, TopicsDeleted, TransactionEnded, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks, exhaust
+from ottla.events.kinds.event_kind import EventKind
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
 
     from ottla.coordinator.config import GroupConfig
-    from ottla.coordinator.notes import Happened, NoteReader
+    from ottla.coordinator.notes import NoteReader
     from ottla.coordinator.runtime.log import Log
     from ottla.coordinator.runtime.owner import Owner
     from ottla.pacing import Pace
@@ -67,14 +69,14 @@ class Coordinator:
             notices=notes,
             failed=failed,
             start=start,
-            sweep=(SweepDue(), config.offsets_retention_check_interval_ms),
+            sweep=(SweepDue(), config.offsets_retention_check_interval_ms, is_sweep_due),
             pace=pace,
         )
         self._clock = timer.clock
         self._start = start
         #: Topics whose offsets are to go, ids by name.
         self._deleted: dict[str, bytes] = {}
-        self._notes_wanted: Container[Happened] = frozenset() if notes is None else notes.wanted
+        self._notes_wanted: Container[EventKind] = frozenset() if notes is None else notes.wanted
         self._owners = self.runtime.owners
 
     def partition_of(self, group_id: str) -> int:

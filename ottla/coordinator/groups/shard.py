@@ -19,13 +19,13 @@ from ottla.coordinator.classic.records import GROUP_TYPE, read_group, read_group
 from ottla.coordinator.classic.step import CLASSIC
 from ottla.coordinator.offsets.records import OFFSET_TYPES, read_offset, read_place
 from ottla.coordinator.runtime.shard import Shard
+from ottla.events.kinds.event_kind import EventKind
 from ottla.protocol.records import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from ottla.coordinator.config import GroupConfig
-    from ottla.coordinator.notes import Happened
     from ottla.coordinator.runtime.kind import Kind
     from ottla.coordinator.runtime.shard import Replay
 
@@ -39,7 +39,7 @@ class GroupShard(Shard[Group]):
         config: GroupConfig,
         now_ms: int,
         *,
-        notes_wanted: Container[Happened] = frozenset(),
+        notes_wanted: Container[EventKind] = frozenset(),
         only_group_id: str | None = None,
     ) -> None:
         """`now_ms`: the date of the load; `notes_wanted`: those that somebody reads.

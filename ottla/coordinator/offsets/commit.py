@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ottla.coordinator.notes import Happened, note
+from ottla.coordinator.notes import note
 from ottla.coordinator.offsets import answers
 from ottla.coordinator.offsets.committed import NO_EXPIRY, CommittedOffset
 from ottla.coordinator.offsets.fetch import answer_waiting
@@ -19,6 +19,7 @@ from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.pacing import paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -121,4 +122,4 @@ def refuse_unwritten(group: AnyGroup, event: OffsetCommitRequested, error: Error
     """The log does not take the offsets of this commit."""
     answered = WRITE_ERRORS.get(error, error)
     effects.append(Reply(event.token, answers.commit_refused(event.request, answered)))
-    note(group, effects, Happened.WRITE_FAILED, what="offsets", error=answered.name)
+    note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="offsets", error=answered.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.coordinator.notes import Happened, note
+from ottla.coordinator.notes import note
 from ottla.coordinator.offsets import answers
 from ottla.coordinator.offsets.commit import is_too_long
 from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
@@ -17,6 +17,7 @@ from ottla.coordinator.offsets.records import offset_record
 from ottla.coordinator.runtime.effects import Append, Completion, Reply, Writer
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitResponse
 
@@ -91,4 +92,4 @@ def refuse_pending(group: AnyGroup, event: TxnOffsetCommitRequested, error: Erro
     answered = WRITE_ERRORS.get(error, error)
     effects.append(Reply(event.token, answers.transactional_commit_refused(event.request, answered)))
     if answered is not error:
-        note(group, effects, Happened.WRITE_FAILED, what="offsets", error=answered.name)
+        note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="offsets", error=answered.name)

@@ -15,13 +15,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ottla.coordinator.notes import Cause, Happened, note
+from ottla.coordinator.notes import Cause, note
 from ottla.coordinator.offsets import answers
 from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
 from ottla.coordinator.offsets.records import offset_tombstone
 from ottla.coordinator.runtime.effects import Append, Completion, Reply
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.write_errors import WRITE_ERRORS
+from ottla.events.kinds.groups import GroupEvents
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
@@ -118,15 +119,29 @@ def sweep(
 
     `is_expired` is asked for a topic and an offset; `group_tombstone`: None if the group stays whatever it has left.
     """
-    offsets = group.offsets
-    expired = [
+    expired = _find_expired(group, is_expired)
+    _write_in_parts(group, expired, Cause.RETENTION, group_tombstone if _is_bare(group, expired) else None, effects)
+
+
+def is_sweep_due(group: AnyGroup, is_expired: Callable[[str, CommittedOffset], bool], *, may_end: bool) -> bool:
+    """Whether `sweep` would delete anything. `may_end`: the group goes when it has nothing left."""
+    expired = _find_expired(group, is_expired)
+    return bool(expired) or (may_end and _is_bare(group, expired))
+
+
+def _find_expired(group: AnyGroup, is_expired: Callable[[str, CommittedOffset], bool]) -> list[TopicPartition]:
+    return [
         (topic, partition)
-        for topic, partition, committed in offsets
-        if is_expired(topic, committed) and not offsets.is_pending(topic, partition)
+        for topic, partition, committed in group.offsets
+        if is_expired(topic, committed) and not group.offsets.is_pending(topic, partition)
     ]
-    is_bare = len(expired) == sum(map(len, offsets.committed.values())) and not offsets.writes
-    ends_group = group_tombstone is not None and is_bare and not offsets.pending.at
-    _write_in_parts(group, expired, Cause.RETENTION, group_tombstone if ends_group else None, effects)
+
+
+def _is_bare(group: AnyGroup, expired: list[TopicPartition]) -> bool:
+    """Whether nothing is left without what has expired."""
+    offsets = group.offsets
+    is_all = len(expired) == sum(map(len, offsets.committed.values()))
+    return is_all and not offsets.writes and not offsets.pending.at
 
 
 def _write_in_parts(
@@ -163,13 +178,15 @@ def tombstones_written(group: AnyGroup, written: TombstonesWritten, error: Error
     reply = written.reply
     if error is not ErrorCode.NONE:
         answered = WRITE_ERRORS.get(error, error)
-        note(group, effects, Happened.WRITE_FAILED, what="tombstones", error=answered.name)
+        note(group, effects, GroupEvents.GROUP_WRITE_FAILED, what="tombstones", error=answered.name)
         if reply is not None:
             reply = Reply(reply.token, written.refused(answered))
     else:
         for topic, partition in paced(written.removed):
             group.offsets.drop(topic, partition)
         if written.removed:
-            note(group, effects, Happened.OFFSETS_REMOVED, cause=written.cause, partitions=len(written.removed))
+            note(
+                group, effects, GroupEvents.GROUP_OFFSETS_REMOVED, cause=written.cause, partitions=len(written.removed)
+            )
     if reply is not None:
         effects.append(reply)

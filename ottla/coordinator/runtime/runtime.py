@@ -68,7 +68,7 @@ class Runtime(Generic[M]):
         notices: NoticeSink | None = None,
         failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
-        sweep: tuple[object, int] | None = None,
+        sweep: tuple[object, int, Callable[[M, int], bool]] | None = None,
         pace: Pace | None = None,
         ask: Callable[[str, Any], None] | None = None,
     ) -> None:
@@ -86,7 +86,8 @@ class Runtime(Generic[M]):
 
         `start`: takes up what is long and can be done in steps; by default all of it is done at once.
 
-        `sweep`: an event that every machine is sent, and the interval in ms.
+        `sweep`: an event that every machine is sent, the interval in ms, and whether it would cause anything in a
+        machine at a date.
 
         `pace`: requests that may be long are handled in its slices; None: in one go.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ottla.coordinator.runtime.owner import Owner
-from ottla.purgatory import Alarm, Timer
+from ottla.purgatory import Periodic, Timer
 
 
 def send_all(event: object, owners: Mapping[str, Owner[Any]]) -> Iterator[None]:
@@ -26,17 +26,21 @@ class Sweep:
         self,
         event: object,
         interval_ms: int,
+        has_work: Callable[[Any, int], bool],
         owners: Mapping[str, Owner[Any]],
         timer: Timer,
         start: Callable[[Iterator[None]], None],
     ) -> None:
-        """`start`: takes up what is long and can be done in steps."""
+        """`start`: takes up what is long and can be done in steps. `has_work`: whether the event would cause anything
+        in a machine at this date.
+        """
         self._event = event
         self._interval_ms = interval_ms
         self._owners = owners
         self._timer = timer
         self._start = start
-        self._alarm = Alarm(self._send, "sweep")
+        self._has_work = has_work
+        self._alarm = Periodic(self._send, "sweep")
         self._began_ms = timer.now_ms()
 
     def keep_going(self) -> None:
@@ -50,7 +54,12 @@ class Sweep:
 
     def _send(self) -> None:
         """No round begins before the one before it is over."""
-        self._start(self._steps())
+        if not self._timer.skip_idle(self._alarm, self._interval_ms, self._would_find_work):
+            self._start(self._steps())
+
+    def _would_find_work(self, in_ms: int) -> bool:
+        now_ms = self._timer.clock.wall_ms() + in_ms
+        return any(self._has_work(owner.machine, now_ms) for owner in self._owners.values())
 
     def _steps(self) -> Iterator[None]:
         try:

@@ -21,7 +21,6 @@ from ottla.coordinator.transactions.step import PURGATORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from enum import Enum
 
     from ottla.coordinator.runtime.log import Log
     from ottla.coordinator.runtime.owner import NoticeSink
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from ottla.coordinator.transactions.events import MarkersWritten, Request
     from ottla.coordinator.transactions.machine import WriteMarkers
     from ottla.coordinator.transactions.transaction import Transaction
+    from ottla.events.kinds.event_kind import EventKind
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
 
@@ -52,7 +52,7 @@ class TransactionCoordinator:
         write_markers: Callable[[str, WriteMarkers], None],
         pace: Pace | None = None,
         notices: NoticeSink | None = None,
-        is_told: Callable[[Enum], bool] = lambda _happened: False,
+        is_told: Callable[[EventKind], bool] = lambda _kind: False,
         failed: Callable[[str, Exception], None] | None = None,
     ) -> None:
         """`leader_epoch_of`: of a partition that is about to be read; `new_producer_id`: None if there is none now.

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.transactions.answers import end_answered
 from ottla.coordinator.transactions.decisions import BUMPING_END, END, EndStep, as_known
-from ottla.coordinator.transactions.notes import Cause, Happened, note
+from ottla.coordinator.transactions.notes import Cause, note
 from ottla.coordinator.transactions.situations import situate_bumping_end, situate_end
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.coordinator.transactions.transaction import EPOCH_BUMPING_VERSION, EPOCH_MAX, NO_EPOCH, NO_PRODUCER_ID
 from ottla.coordinator.transactions.writing import write
+from ottla.events.kinds.transactions import TransactionEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _end(
         transactions,
         prepared,
         effects,
-        Happened.PREPARED,
+        TransactionEvents.TRANSACTION_PREPARED,
         token=event.token,
         answer=partial(_ended, prepared.next_producer if version else _AS_BEFORE),
         result=_RESULTS[state],
@@ -137,12 +138,14 @@ def fence(
         if token is not None and answer is not None:
             effects.append(Reply(token, answer(prepared)))
         return
-    note(transactions, prepared, effects, Happened.FENCED, cause=cause, client_id=client_id)
+    note(
+        transactions, prepared, effects, TransactionEvents.TRANSACTION_PRODUCER_FENCED, cause=cause, client_id=client_id
+    )
     write(
         transactions,
         prepared,
         effects,
-        Happened.PREPARED,
+        TransactionEvents.TRANSACTION_PREPARED,
         token=token,
         answer=answer,
         is_fence=not bumps,

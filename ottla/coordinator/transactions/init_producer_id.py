@@ -16,11 +16,12 @@ from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.transactions.answers import init_answered, init_refused
 from ottla.coordinator.transactions.decisions import INIT_PRODUCER_ID, InitStep, as_known
 from ottla.coordinator.transactions.end import fence
-from ottla.coordinator.transactions.notes import Cause, Happened
+from ottla.coordinator.transactions.notes import Cause
 from ottla.coordinator.transactions.situations import situate_init
 from ottla.coordinator.transactions.time import watch_expiry
 from ottla.coordinator.transactions.transaction import NO_EPOCH, Transaction
 from ottla.coordinator.transactions.writing import write
+from ottla.events.kinds.transactions import TransactionEvents
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _begin(
         transactions,
         begun,
         effects,
-        Happened.INITIALIZED,
+        TransactionEvents.TRANSACTION_PRODUCER_INITIALIZED,
         token=event.token,
         answer=partial(_answered, begun),
         client_id=event.client_id,

@@ -15,10 +15,9 @@ from ottla.coordinator.transactions.states import IDLE, PREPARED, TransactionSta
 from ottla.coordinator.transactions.transaction import EPOCH_MAX, NO_EPOCH
 
 if TYPE_CHECKING:
-    from enum import Enum
-
     from ottla.coordinator.transactions.config import TransactionConfig
     from ottla.coordinator.transactions.transaction import TopicPartition, Transaction
+    from ottla.events.kinds.event_kind import EventKind
 
 
 COMPLETION_RETRY_MS_MIN: Final = 100
@@ -51,7 +50,7 @@ class Transactions:
     """When the node began to coordinate, as a date: it looks for what is due at intervals from then on."""
     new_producer_id: Callable[[], int | None]
     """The one thing it has of the outside: an id that no producer has; None: there is none at the moment."""
-    is_told: Callable[[Enum], bool] = lambda _happened: False
+    is_told: Callable[[EventKind], bool] = lambda _kind: False
     """Whether anybody wants to know of this."""
     by_id: dict[str, Transaction] = field(default_factory=dict)
     open: dict[str, None] = field(default_factory=dict)

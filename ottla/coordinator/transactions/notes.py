@@ -1,4 +1,4 @@
-"""What is worth telling people about transactions. Nothing is made of what nobody reads."""
+"""What is worth telling people about transactions. A note that has no reader is not made."""
 
 from __future__ import annotations
 
@@ -7,34 +7,11 @@ from typing import TYPE_CHECKING
 
 from ottla.coordinator.runtime.effects import Effects, Notice
 from ottla.coordinator.runtime.frozen import frozen
+from ottla.events.kinds.event_kind import EventKind
 
 if TYPE_CHECKING:
     from ottla.coordinator.transactions.machine import Transactions
     from ottla.coordinator.transactions.transaction import Transaction
-
-
-class Happened(Enum):
-    """The names of notes; each with the details it has besides the transactional id, the producer id and its epoch."""
-
-    INITIALIZED = "transaction.producer.initialized"
-    """client_id"""
-    FENCED = "transaction.producer.fenced"
-    """cause, client_id: of who fenced it, if somebody did"""
-    BEGAN = "transaction.began"
-    """partitions: how many are added"""
-    PARTITIONS_ADDED = "transaction.partitions.added"
-    """partitions: how many are added"""
-    PREPARED = "transaction.prepared"
-    """result, cause, partitions: how many get a marker"""
-    COMMITTED = "transaction.committed"
-    """duration_ms: since it began"""
-    ABORTED = "transaction.aborted"
-    """duration_ms"""
-    EXPIRED = "transaction.id.expired"
-    WRITE_FAILED = "transaction.write.failed"
-    """error"""
-
-    __hash__ = object.__hash__
 
 
 class Cause(Enum):
@@ -50,7 +27,7 @@ class Cause(Enum):
 class Note(Notice):
     """One thing that happened."""
 
-    happened: Happened
+    kind: EventKind
     transactional_id: str
     producer_id: int
     producer_epoch: int
@@ -58,14 +35,14 @@ class Note(Notice):
 
 
 def note(
-    transactions: Transactions, transaction: Transaction, effects: Effects, happened: Happened, **details: object
+    transactions: Transactions, transaction: Transaction, effects: Effects, kind: EventKind, **details: object
 ) -> None:
-    """Note something of the id as it is now, if anybody reads that. What has no value is left out."""
-    if transactions.is_told(happened):
+    """Note something of the id as it is now, if its kind has a reader. Details without a value are left out."""
+    if transactions.is_told(kind):
         said = {key: value for key, value in details.items() if value not in (None, "")}
         effects.append(
             Note(
-                happened,
+                kind,
                 transaction.transactional_id,
                 transaction.producer_id,
                 transaction.producer_epoch,

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from ottla.coordinator.runtime.effects import Reply
 from ottla.coordinator.transactions.answers import all_partitions, each_partition
 from ottla.coordinator.transactions.decisions import ADD_PARTITIONS, VERIFY_PARTITIONS, AddStep
-from ottla.coordinator.transactions.notes import Happened
 from ottla.coordinator.transactions.situations import situate_producer
 from ottla.coordinator.transactions.time import watch_timeout
 from ottla.coordinator.transactions.writing import write
+from ottla.events.kinds.transactions import TransactionEvents
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 
@@ -42,7 +42,11 @@ def add_partitions(transactions: Transactions, now_ms: int, event: AddPartitions
         effects.append(Reply(event.token, answer(decided)))
         return
     changed = transaction.with_partitions(partitions, event.client_version, now_ms)
-    happened = Happened.BEGAN if decided is AddStep.BEGIN else Happened.PARTITIONS_ADDED
+    happened = (
+        TransactionEvents.TRANSACTION_BEGAN
+        if decided is AddStep.BEGIN
+        else TransactionEvents.TRANSACTION_PARTITIONS_ADDED
+    )
     added = len(changed.partitions) - len(transaction.partitions)
     write(transactions, changed, effects, happened, token=event.token, answer=answer, partitions=added)
     watch_timeout(transactions, now_ms, changed, effects)

@@ -15,10 +15,11 @@ from ottla.coordinator.runtime.effects import Append, Arm, Completion
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.end import fence
 from ottla.coordinator.transactions.machine import AT_ONCE
-from ottla.coordinator.transactions.notes import Cause, Happened, note
+from ottla.coordinator.transactions.notes import Cause, note
 from ottla.coordinator.transactions.records import transaction_tombstone
 from ottla.coordinator.transactions.states import IDLE
 from ottla.coordinator.transactions.transaction import Transaction
+from ottla.events.kinds.transactions import TransactionEvents
 from ottla.pacing import paced, paced_each
 from ottla.protocol.errors import ErrorCode
 
@@ -122,9 +123,9 @@ def tombstones_written(
     for transaction in written.expired:
         if error is ErrorCode.NONE:
             transactions.remove(transaction.transactional_id)
-            note(transactions, transaction, effects, Happened.EXPIRED)
+            note(transactions, transaction, effects, TransactionEvents.TRANSACTION_ID_EXPIRED)
         else:
-            note(transactions, transaction, effects, Happened.WRITE_FAILED, error=error.name)
+            note(transactions, transaction, effects, TransactionEvents.TRANSACTION_WRITE_FAILED, error=error.name)
     if error is ErrorCode.NONE and len(written.expired) == AT_ONCE:
         transactions.expiry_deadline_ms = now_ms
         effects.append(Arm(EXPIRY_TIMER, now_ms))

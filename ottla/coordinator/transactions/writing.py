@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Effects, Reply, Token
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.machine import AT_ONCE, COMPLETION_RETRY_MS_MIN, WriteMarkers
-from ottla.coordinator.transactions.notes import Happened, note
+from ottla.coordinator.transactions.notes import note
 from ottla.coordinator.transactions.records import transaction_record
 from ottla.coordinator.transactions.states import PREPARED, TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
+from ottla.events.kinds.event_kind import EventKind
+from ottla.events.kinds.transactions import TransactionEvents
 from ottla.pacing import paced_each
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import Message
@@ -44,7 +46,7 @@ class TransactionWritten(Completion):
     token: Token | None
     """Who asked for it, if anybody did."""
     answer: Answer | None
-    happened: Happened
+    happened: EventKind
     details: dict[str, object]
     is_fence: bool = False
     """Whether the epoch was raised for it, and nobody knows that epoch."""
@@ -54,7 +56,7 @@ def write(
     transactions: Transactions,
     transaction: Transaction,
     effects: Effects,
-    happened: Happened,
+    happened: EventKind,
     *,
     token: Token | None = None,
     answer: Answer | None = None,
@@ -78,7 +80,7 @@ def written(
         transactions.failed_fences.discard(transaction.transactional_id)
         note(transactions, transaction, effects, completion.happened, **completion.details)
     else:
-        note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
+        note(transactions, transaction, effects, TransactionEvents.TRANSACTION_WRITE_FAILED, error=answered.name)
         if completion.is_fence:
             transactions.failed_fences.add(transaction.transactional_id)
     if completion.token is not None and completion.answer is not None:
@@ -158,7 +160,7 @@ def completion_written(
     transaction = completion.transaction
     if error is not NONE:
         answered = TRANSACTION_WRITE_ERRORS.get(error, error)
-        note(transactions, transaction, effects, Happened.WRITE_FAILED, error=answered.name)
+        note(transactions, transaction, effects, TransactionEvents.TRANSACTION_WRITE_FAILED, error=answered.name)
         transactions.unwritten.setdefault(transaction.transactional_id)
         effects.append(Arm(COMPLETION_TIMER, now_ms + transactions.completion_retry_ms))
         return
@@ -167,7 +169,7 @@ def completion_written(
     if not transactions.unwritten:
         transactions.completion_retry_ms = COMPLETION_RETRY_MS_MIN
     is_commit = transaction.state is TransactionState.COMPLETE_COMMIT
-    happened = Happened.COMMITTED if is_commit else Happened.ABORTED
+    happened = TransactionEvents.TRANSACTION_COMMITTED if is_commit else TransactionEvents.TRANSACTION_ABORTED
     note(transactions, transaction, effects, happened, duration_ms=now_ms - transaction.start_ms)
 
 

@@ -69,6 +69,15 @@ class LogCleaner:
         """Clean each log that is dirty enough, if any log is compacted at all."""
         return self._round() if self._compacted_logs() else None
 
+    def has_work(self, wall_ms: int) -> bool:
+        """Whether a round at this date would clean a log or remove segments. One that has failed is tried again."""
+        for log in self._compacted_logs():
+            if log.is_retention_due(wall_ms) or self._setbacks.failures((log.topic_id, log.index)):
+                return True
+            if log not in self._uncleanable and ((found := self._look_at(log, wall_ms)) is None or found.is_due):
+                return True
+        return False
+
     def _round(self) -> Job:
         failed = {log for log in self._compacted_logs() if self._setbacks.is_resting((log.topic_id, log.index))}
         self._uncleanable = {log for log in self._uncleanable if not log.is_closed}

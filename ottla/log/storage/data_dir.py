@@ -287,6 +287,11 @@ class DataDir:
             self._recovery_points = points
             self.disk.worker.do(lambda: self._save_recovery_points(points), self._recovery_points_saved)
 
+    @property
+    def has_new_recovery_points(self) -> bool:
+        """Whether `save_recovery_points_soon` has anything to note."""
+        return self._flushed() != self._recovery_points
+
     def _flushed(self) -> dict[tuple[str, int], int]:
         """By topic id: a topic that is deleted and made anew has nothing to do with what was flushed of the old one."""
         points = {}

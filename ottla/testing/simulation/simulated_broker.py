@@ -106,7 +106,7 @@ class SimulatedBroker(AsyncLooking, Faulting):
             "now_ms": event.now_ms,
             "wall_ms": event.wall_ms,
             "node_id": event.node_id,
-            "kind": event.kind.value,
+            "kind": event.kind.name,
             "details": event.details,
         }
         self._events.append(json.dumps(said, default=str))

@@ -127,7 +127,7 @@ def _traced(event: Event, began_ms: int) -> TracedEvent:
         event.sequence,
         None,
         event.now_ms - began_ms,
-        event.kind.value,
+        event.kind.name,
         event.kind.level,
         event.node_id,
         _text(event.details.get("group_id")),
@@ -159,7 +159,7 @@ def _said(event: Event) -> str:
     try:
         return sentence(event)
     except (KeyError, TypeError):  # somebody else has written the file, or an older version
-        return str(event.kind.value)
+        return str(event.kind.name)
 
 
 def _text(value: object) -> str | None:

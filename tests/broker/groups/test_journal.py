@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.groups.journal import JOURNALED, VERSION, Journal, line
+from ottla.broker.groups.journal import VERSION, Journal, line
 from ottla.broker.groups.notes import NotesToStream
 from ottla.coordinator.classic.events import Event as GroupEvent
 from ottla.coordinator.classic.events import SessionEnded
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
-from ottla.coordinator.notes import Cause, Happened, Note
+from ottla.coordinator.notes import Cause, Note
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.events import DeleteRequested, SweepDue
 from ottla.coordinator.runtime.effects import Append
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
+from ottla.events.kinds.groups import NOTED, GroupEvents
 from ottla.events.stream import Event, Stream
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, Name, bring_in, make_stable, new_group, protocols
@@ -50,7 +51,7 @@ class Told:
         self.turns: list[Any] = []
         self.journal = Journal(self._write, self.turns.append)
         events = Stream(lambda: 0, lambda: 0)
-        events.read(self.journal, JOURNALED)
+        events.read(self.journal, NOTED)
         self.tell = NotesToStream(events)
 
     def _write(self, lines: bytes) -> None:
@@ -318,7 +319,7 @@ def test_everything_that_can_happen_is_told_somewhere(ana: Actor, bo: Actor) -> 
     play(group, stuck.joins()(), TimerExpired("join"), Unloaded())
     group = new_group(is_noted=True)
     play(group, ana.joins()(), DeleteRequested(Name("delete")))
-    assert {happened.value for happened in Happened} == seen
+    assert {kind.name for kind in NOTED} == seen
 
 
 def test_nothing_is_noted_without_a_journal(ana: Actor) -> None:
@@ -334,9 +335,9 @@ def test_of_the_notes_those_are_made_that_somebody_reads(ana: Actor) -> None:
     """The others are counted."""
     group = new_group()
     make_stable(group, ana)
-    group.notes_wanted = {Happened.GROUP_EMPTIED}
+    group.notes_wanted = {GroupEvents.GROUP_EMPTIED}
     (note,) = [effect for effect in step(group, 0, ana.leaves()()) if isinstance(effect, Note)]
-    assert (note.happened, note.sequence) == (Happened.GROUP_EMPTIED, group.notes)
+    assert (note.kind, note.sequence) == (GroupEvents.GROUP_EMPTIED, group.notes)
 
 
 def told(note: Note, group_id: str = "group") -> Event:
@@ -353,7 +354,7 @@ def test_lines_are_written_once_a_turn() -> None:
     later: list[Any] = []
     journal = Journal(written.append, later.append)
     assert later == []
-    event = told(Note(1, Happened.GROUP_CREATED, GroupState.EMPTY, 0, {"cause": Cause.JOIN}))
+    event = told(Note(1, GroupEvents.GROUP_CREATED, GroupState.EMPTY, 0, {"cause": Cause.JOIN}))
     for _ in range(3):
         journal(event)
     assert (written, len(later)) == ([], 1)
@@ -367,7 +368,7 @@ def test_lines_are_written_once_a_turn() -> None:
 
 def test_a_line_is_one_line_whatever_ids_are_made_of() -> None:
     """Line feeds, quotes and what lies beyond ASCII are escaped."""
-    note = Note(1, Happened.MEMBER_JOINED, GroupState.EMPTY, 0, {"member_id": 'é"\n\u2028-1'})
+    note = Note(1, GroupEvents.GROUP_MEMBER_JOINED, GroupState.EMPTY, 0, {"member_id": 'é"\n\u2028-1'})
     text = line(1, told(note, 'gr"oup\n'))
     assert text.count(b"\n") == 1
     assert text.isascii()
@@ -379,8 +380,8 @@ async def test_the_owner_passes_notes_on(ana: Actor) -> None:
     """With the group's id and the date."""
     async with running_node() as node:
         await node.ask(ana.joins())
-        names = [(group_id, note.happened) for group_id, _, note in node.notes]
-        assert names == [("group", Happened.GROUP_CREATED), ("group", Happened.MEMBER_ID_HANDED_OUT)]
+        names = [(group_id, note.kind) for group_id, _, note in node.notes]
+        assert names == [("group", GroupEvents.GROUP_CREATED), ("group", GroupEvents.GROUP_MEMBER_ID_HANDED_OUT)]
         assert node.notes[0][1] == node.clock.wall_ms()
 
 
@@ -390,5 +391,5 @@ def test_the_document_tells_of_every_event_and_cause() -> None:
     rows = set(re.findall(r"^\| `([a-z_.]+)` \|", text, re.MULTILINE))
     events = {row for row in rows if row.startswith("group.")}
     causes = set(re.findall(r"^- `([a-z_]+)`:", text, re.MULTILINE))
-    assert events == {happened.value for happened in Happened}
+    assert events == {kind.name for kind in NOTED}
     assert causes == {cause.value for cause in Cause}

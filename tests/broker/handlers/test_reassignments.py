@@ -207,7 +207,7 @@ def test_readers_of_events_hear_where_partitions_are(scene: Scene) -> None:
     scene.create("a", 2, replicas=1)
     told: list[tuple[str, dict[str, Any]]] = []
     scene.events.read(
-        lambda event: told.append((event.kind.value, dict(event.details))),
+        lambda event: told.append((event.kind.name, dict(event.details))),
         [Kind.PARTITION_REASSIGNED, Kind.REPLICAS_MOVED],
     )
     stop(scene, 3)

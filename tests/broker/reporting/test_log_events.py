@@ -17,9 +17,10 @@ from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.reporting.log_lines import LogLines
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.notes import Cause, Happened, Note
-from ottla.coordinator.transactions.notes import Happened as HappenedToTransaction
+from ottla.coordinator.notes import Cause, Note
 from ottla.events.kind import KINDS, Kind
+from ottla.events.kinds import groups, transactions
+from ottla.events.kinds.event_kind import EventKind
 from ottla.events.stream import Stream
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -59,14 +60,14 @@ def sources() -> Iterator[Path]:
     return (path for path in PACKAGE.rglob("*.py") if "messages" not in path.parts)
 
 
-def calls() -> Iterator[tuple[Kind, str, list[str]]]:
+def calls() -> Iterator[tuple[EventKind, str, list[str]]]:
     """Every call in the sources that names a kind to tell: the kind, where it stands, the details, in their order."""
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(args=[ast.Attribute(value=ast.Name(id="Kind"), attr=member), *_], keywords=keywords):
                     names = [str(keyword.arg) for keyword in keywords if keyword.arg not in NO_DETAILS]
-                    yield Kind[member], f"{path.relative_to(PACKAGE)}:{node.lineno}", names
+                    yield getattr(Kind, member), f"{path.relative_to(PACKAGE)}:{node.lineno}", names
 
 
 def test_nobody_writes_a_line_of_the_log_but_the_reader_of_the_stream() -> None:
@@ -84,31 +85,30 @@ def test_every_detail_is_in_the_table() -> None:
     found = list(calls())
     assert len(found) > 50, "the search must find them"
     for kind, where, names in found:
-        assert set(names) <= {*kind.keys, *kind.keys_unlogged}, f"{where} tells {kind.value}"
+        assert set(names) <= {*kind.keys, *kind.keys_unlogged}, f"{where} tells {kind.name}"
 
 
 def test_every_kind_and_key_of_the_table_is_told_somewhere() -> None:
     """By a call in the sources, or from a note about a group or a transaction."""
-    told = {kind.value: set(COMMON.get(kind, ())) for kind in Kind}
-    for happened in (*Happened, *HappenedToTransaction):
-        kind = KINDS[happened.value]
-        told[kind.value] |= {*kind.keys, *kind.keys_unlogged}
+    told = {kind.name: set(COMMON.get(kind, ())) for kind in KINDS.values()}
+    for kind in (*groups.NOTED, *transactions.NOTED):
+        told[kind.name] |= {*kind.keys, *kind.keys_unlogged}
     for kind, _, names in calls():
-        told[kind.value] |= set(names)
-    assert told == {kind.value: {*kind.keys, *kind.keys_unlogged} for kind in Kind}
+        told[kind.name] |= set(names)
+    assert told == {kind.name: {*kind.keys, *kind.keys_unlogged} for kind in KINDS.values()}
 
 
 def test_names_are_dotted_and_keys_have_units() -> None:
     """group.rebalance.started, duration_ms: what people search for keeps one form."""
-    for kind in Kind:
-        assert all(part.replace("_", "").isalpha() and part.islower() for part in kind.value.split("."))
-        assert "." in kind.value
+    for kind in KINDS.values():
+        assert all(part.replace("_", "").isalpha() and part.islower() for part in kind.name.split("."))
+        assert "." in kind.name
         for key in (*kind.keys, *kind.keys_unlogged):
-            assert not key.endswith(("timeout", "duration", "age")), f"{kind.value}: {key} has no unit"
+            assert not key.endswith(("timeout", "duration", "age")), f"{kind.name}: {key} has no unit"
 
 
-@pytest.mark.parametrize("happened", Happened)
-def test_note_about_a_group_is_logged_with_the_keys_of_the_table(happened: Happened) -> None:
+@pytest.mark.parametrize("kind", groups.NOTED, ids=lambda kind: kind.name)
+def test_note_about_a_group_is_logged_with_the_keys_of_the_table(kind: EventKind) -> None:
     """Of lists of members the log has how many they are, of errors and causes the names; and nothing else."""
     details: dict[str, object] = {
         "member_ids": ["ana", "bo"],
@@ -119,13 +119,13 @@ def test_note_about_a_group_is_logged_with_the_keys_of_the_table(happened: Happe
     }
     log, events = Log(), Stream(lambda: 0, lambda: 0)
     LogLines(events, AtEveryLevel(log))
-    NotesToStream(events)("orders", 0, Note(1, happened, GroupState.STABLE, 7, details))
+    NotesToStream(events)("orders", 0, Note(1, kind, GroupState.STABLE, 7, details))
     ((name, keys),) = log.events
-    assert name == happened.value
-    assert keys.keys() <= set(KINDS[name].keys)
+    assert name == kind.name
+    assert keys.keys() <= set(kind.keys)
     said = {"group_id": "orders", "generation_id": 7, "cause": "member_left", "error": "UNKNOWN_MEMBER_ID"}
     said |= {"members": 2, "duration_ms": 5}
-    assert keys == {key: value for key, value in said.items() if key in KINDS[name].keys}
+    assert keys == {key: value for key, value in said.items() if key in kind.keys}
 
 
 class AtEveryLevel:
@@ -146,12 +146,12 @@ def test_notes_below_the_log_level_cost_nothing() -> None:
     log, events = Log(), Stream(lambda: 0, lambda: 0)
     LogLines(events, log)
     notes = NotesToStream(events)
-    assert Happened.MEMBER_JOINED not in notes.wanted
-    assert Happened.REBALANCE_STARTED in notes.wanted
+    assert Kind.GROUP_MEMBER_JOINED not in notes.wanted
+    assert Kind.GROUP_REBALANCE_STARTED in notes.wanted
     stop = events.read(print, [Kind.GROUP_MEMBER_JOINED])
-    assert Happened.MEMBER_JOINED in notes.wanted
+    assert Kind.GROUP_MEMBER_JOINED in notes.wanted
     stop()
-    assert Happened.MEMBER_JOINED not in notes.wanted
+    assert Kind.GROUP_MEMBER_JOINED not in notes.wanted
 
 
 def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
@@ -170,11 +170,11 @@ def test_a_log_that_takes_no_commits_is_told_of_once_for_a_reason() -> None:
     ]
     for group_id, what, error in refusals:
         details: dict[str, object] = {"what": what, "error": error}
-        tell(group_id, 0, Note(1, Happened.WRITE_FAILED, GroupState.STABLE, 7, details))
+        tell(group_id, 0, Note(1, Kind.GROUP_WRITE_FAILED, GroupState.STABLE, 7, details))
     told = [(keys["group_id"], keys["what"], keys["error"]) for _, keys in log.events]
     assert told == [refusals[0], *refusals[2:5]]
     clock.move_to(clock.now_ms() + 60_001)
-    tell("orders", 0, Note(2, Happened.WRITE_FAILED, GroupState.STABLE, 7, details))
+    tell("orders", 0, Note(2, Kind.GROUP_WRITE_FAILED, GroupState.STABLE, 7, details))
     assert len(log.events) == 5
 
 
@@ -209,7 +209,7 @@ async def test_running_broker_logs_nothing_else() -> None:
     for entry in capture.entries:
         kind = KINDS[entry.pop("event")]
         assert entry.pop("log_level") == kind.level
-        assert list(entry) == [key for key in ("node_id", *kind.keys) if key in entry], kind.value
+        assert list(entry) == [key for key in ("node_id", *kind.keys) if key in entry], kind.name
 
 
 def visit(bootstrap: str) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ottla.control.faults.fault import HITS_KEPT_MAX
-from ottla.events.kind import Kind
+from ottla.events.kind import KINDS
 from ottla.events.stream import Event
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
 from tests.control.faults.scene import fault, faults_of, heartbeat, hold
@@ -70,7 +70,7 @@ def test_hits_are_bounded_and_all_are_counted(broker: RunningBroker, client: Cli
 def test_stream_tells_of_all_of_it(broker: RunningBroker, client: Client) -> None:
     """Set, hit, held, let go, removed: in order, with who and what."""
     told: list[Event] = []
-    of_faults = [kind for kind in Kind if kind.value.startswith(("fault.", "request.held", "request.let_go"))]
+    of_faults = [kind for kind in KINDS.values() if kind.name.startswith(("fault.", "request.held", "request.let_go"))]
     stop = broker.look(lambda: broker.server.parts.events.read(told.append, of_faults))
     one = fault(broker, api="Heartbeat", throttle=0, once=True)
     holding = hold(broker, api="Heartbeat", group="g")
@@ -81,7 +81,7 @@ def test_stream_tells_of_all_of_it(broker: RunningBroker, client: Client) -> Non
     broker.look(stop)
 
     def said(event: Event, *keys: str) -> tuple[Any, ...]:
-        return (event.kind.value, *(event.details.get(key) for key in keys))
+        return (event.kind.name, *(event.details.get(key) for key in keys))
 
     assert [said(event, "fault_id") for event in told] == [
         ("fault.set", one.number),

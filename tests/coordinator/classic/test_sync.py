@@ -10,9 +10,10 @@ from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.sync import AssignmentsWritten
 from ottla.coordinator.classic.timers import SYNC_TIMER
-from ottla.coordinator.notes import Happened, Note
+from ottla.coordinator.notes import Note
 from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended
 from ottla.coordinator.runtime.events import Unloaded
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written
 from tests.coordinator.actors import Actor, Answer, Name, bring_in, make_stable, new_group, perform, protocols
@@ -325,7 +326,7 @@ class Completed:
     """Expected: the note that a rebalance is completed."""
 
     def matches(self, effect: Effect) -> bool:
-        return isinstance(effect, Note) and effect.happened is Happened.REBALANCE_COMPLETED
+        return isinstance(effect, Note) and effect.kind is GroupEvents.GROUP_REBALANCE_COMPLETED
 
 
 def test_a_rebalance_is_completed_once(ana: Actor, bo: Actor) -> None:

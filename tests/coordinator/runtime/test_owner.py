@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 from ottla.coordinator.classic.events import DescribeRequested
-from ottla.coordinator.notes import Happened
+from ottla.coordinator.notes import Cause
 from ottla.coordinator.offsets.events import DeleteRequested
+from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.actors import Actor, fetches
 from tests.coordinator.node import START_MS, WALL_MS, Answered, Node, running_node
@@ -117,8 +118,9 @@ async def test_a_timer_that_ran_out_in_the_inbox_is_stopped(ana: Actor, bo: Acto
         assert node.timer.fire_due() == 2
         assert (await leave).members[0].error_code == 0
         await node.advance(0)
-        causes = [note.details["cause"].value for _, _, note in node.notes if note.happened is Happened.MEMBER_REMOVED]  # type: ignore[attr-defined]
-        assert causes == ["member_left", "session_expired"]
+        removed = GroupEvents.GROUP_MEMBER_REMOVED
+        causes = [note.details["cause"] for _, _, note in node.notes if note.kind is removed]
+        assert causes == [Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED]
 
 
 async def test_commits_that_follow_one_another_share_a_batch(ana: Actor) -> None:

@@ -17,6 +17,7 @@ from ottla.coordinator.offsets.events import (
     OffsetDeleteRequested,
     OffsetFetchRequested,
 )
+from ottla.coordinator.offsets.records import offset_record
 from ottla.pacing import ANSWER_ELEMENTS_MAX, Pace, charge_elements
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
@@ -102,11 +103,10 @@ async def test_others_have_their_turn(event: Any) -> None:
 
 async def test_a_step_has_no_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one client's request may cost is not held against the machine, which serves many."""
-    made = offset_commit.offset_record
 
     def costly(*named: Any) -> Any:
         charge_elements(ANSWER_ELEMENTS_MAX)
-        return made(*named)
+        return offset_record(*named)
 
     monkeypatch.setattr(offset_commit, "offset_record", costly)
     turns = Turns()

@@ -137,7 +137,7 @@ class Ledger:
         return self.machine.by_id[transactional_id]
 
     def happened(self) -> list[str]:
-        return [note.happened.value for note in self.notes]
+        return [note.kind.name for note in self.notes]
 
     def state(self, transactional_id: str = "tx") -> str:
         """What DescribeTransactions shows."""

@@ -86,7 +86,7 @@ def test_a_new_producer_fences_the_old_one() -> None:
     assert ana.add("orders-1") == FENCED
     assert ana.end(commit=True) == FENCED
     assert not ledger.markers[0].is_commit
-    (fenced,) = [note for note in ledger.notes if note.happened.value == "transaction.producer.fenced"]
+    (fenced,) = [note for note in ledger.notes if note.kind.name == "transaction.producer.fenced"]
     assert fenced.details["client_id"] == "ana"
 
 
@@ -204,7 +204,7 @@ def test_open_for_too_long(version: int) -> None:
     assert ledger.state() == "CompleteAbort"
     assert ana.end(commit=True, version=4) == FENCED
     assert ana.end(commit=True) == ErrorCode.INVALID_TXN_STATE, "as if it had been aborted by request"
-    (prepared,) = [note for note in ledger.notes if note.happened.value == "transaction.prepared"]
+    (prepared,) = [note for note in ledger.notes if note.kind.name == "transaction.prepared"]
     assert prepared.details["cause"].value == "timeout"  # type: ignore[attr-defined]
     ledger.advance(10_000)
     assert "timeouts" not in ledger.timers, "nothing is open any more"
