@@ -1,4 +1,4 @@
-"""A partition: one log, its producers, and who wants to know when it moves.
+"""A partition: one log, its producers, and the listeners that are told when it moves.
 
 There is one copy of each log, so what is appended is at once what readers may see, unless the high watermark is held
 because a replica would not have got it. What readers find is in `ReadableLog`; here is what changes it.
@@ -86,7 +86,7 @@ class Partition(ReadableLog):
         self.cleaned_offset = 0
         self._high_watermark_is_held = False
         #: Called in this order after each change; see `PartitionEvent`. No part of the stream of events: this is told
-        #: with each batch, so produce would pay for an event, and who waits cares for one partition only.
+        #: with each batch, so produce would pay for an event, and a waiting request is about few partitions.
         self.listeners: list[Listener] = []
         self._flushed_offset, self._flushed_ms = self.log_end_offset, 0
         self.producers = recovered.producers
@@ -244,7 +244,7 @@ class Partition(ReadableLog):
         return self._flushed_offset < self.log_end_offset and not is_recent
 
     def flush_if_due(self, wall_ms: int) -> None:
-        """Have the log on the device if it has not been for flush.ms, or if nobody knows, for the date has gone back.
+        """Have the log on the device if it has not been for flush.ms, or if that is unknown because the date has gone back.
 
         Kafka: LogManager.flushDirtyLogs.
         """
@@ -309,7 +309,7 @@ class Partition(ReadableLog):
     def replace(self, segments: Sequence[Segment]) -> Replacement:
         """Begin a segment with fewer batches in the place of `segments`; see `LogStorage.replace`.
 
-        What it leaves out must be of no use any more to readers, nor to who opens the log again. Raises `StorageError`.
+        What it leaves out must be of no use any more to readers, nor when the log is opened again. Raises `StorageError`.
         """
         return self._storage.replace(segments)
 

@@ -88,7 +88,7 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
 def is_too_large(request: OffsetCommitRequest | TxnOffsetCommitRequest, call: Call) -> bool:
     """Whether the group log has no room in a batch for this, by the least that it would take.
 
-    To find that out by writing it would hold the group's task, and everybody, for long.
+    To find that out by writing it would hold the group's task for long.
     """
     group_topic, coordinator = call.node.cluster.topics.get(GROUP_TOPIC), call.node.coordinator
     if group_topic is None:

@@ -6,7 +6,7 @@ independent: one may fail while the next is appended. Of a partition that is lis
 
 v3 is the first with record batches of today's form (v0–v2 are advertised, see `apis`, and close the connection), v5
 adds log_start_offset, v7 allows zstd, v8 names the records at fault (KIP-467), v9 is flexible, v10 answers the current
-leader to who asked the wrong node (KIP-951), v11 and v12 concern transactions, v13 names topics by id (KIP-516).
+leader if the client asked another node (KIP-951), v11 and v12 concern transactions, v13 names topics by id (KIP-516).
 
 Errors, by partition, in this order: UNKNOWN_TOPIC_ID, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION; what
 `only_batch` finds: INVALID_RECORD, CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE; INVALID_REQUIRED_ACKS;
@@ -58,10 +58,10 @@ _Partition = ProduceResponse.PartitionProduceResponse
 _ACKS_NONE: Final = 0
 _ACKS_LEADER: Final = 1
 _ACKS_ALL: Final = -1
-#: Who calls itself so may write the broker's own topics.
+#: A client with this id may write the broker's own topics.
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 
-#: What most partitions say. Nobody changes it, so one serves all answers.
+#: What most partitions say. It is never changed, so one serves all answers.
 _NO_LEADER: Final = ProduceResponse.LeaderIdAndEpoch()
 #: Where a batch's attributes have its codec and the transactional flag: in the lower one of two bytes.
 _ATTRIBUTES_AT: Final = 22
@@ -353,7 +353,7 @@ def _show_leader(
     call: Call,
     endpoints: dict[int, ProduceResponse.NodeEndpoint],
 ) -> None:
-    """Say who leads the partition, and where that node is reached."""
+    """Name the partition's leader, and its address."""
     cluster = call.node.cluster
     topic = cluster.topics.get(name) if isinstance(name, str) else cluster.topics_by_id.get(name)
     leader_id, leader_epoch, leader = current_leader(call.node, topic, answer.index)

@@ -3,7 +3,7 @@
 Only the first batch of a transaction in a partition is asked for; as long as it is open there, those that follow go
 straight on. While the transaction before is being completed the partition asks again, for a moment, so that the
 producer need not send it all anew. What is waited for is the broker's own work, so where the clock stands still a
-millisecond is a turn of the loop: no test hangs because nobody moves the clock.
+millisecond is a turn of the loop: no test has to move the clock for it.
 
 Kafka: ReplicaManager.handleProduceAppend.
 """

@@ -4,7 +4,7 @@
                          ▲                                                           │
                          └──────────────────── a timer ran out ◀─────────────────────┘
 
-Nobody else touches the machine, and between a step and its effects nobody else runs, so there are no locks. When woken
+Nothing else touches the machine, and between a step and its effects nothing else runs, so there are no locks. When woken
 the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are
 done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
 names, share a batch when they follow one another: commits of offsets, in groups.
@@ -46,7 +46,7 @@ class NoticeSink(Protocol):
 
 
 class KeepBack(Protocol):
-    """Who may keep back a timer that ran out, and post it later. Until then the machine does not know."""
+    """May keep back a timer that ran out, and post it later. Until then the machine does not know."""
 
     def __call__(self, owner: Owner[Any], timer: MachineTimer, /) -> bool:
         """Whether it is kept back."""
@@ -82,11 +82,11 @@ class Surroundings:
         self.failed = failed
         """Called by an owner that has met a bug, before that, while the error is being handled. None: it is raised."""
         self.ask = ask
-        """Who does what the machine of this key asks for; None: none of this kind does."""
+        """Does what the machine of this key asks for; None: machines of this kind ask for nothing."""
         self.pace = pace
         """What is long is done in its slices; None: in one go."""
         self.keep_back: KeepBack | None = None
-        """Who may keep back timers that ran out; None: nobody."""
+        """May keep back timers that ran out; None: they are never kept back."""
 
 
 class Owner(Generic[M]):
@@ -146,7 +146,7 @@ class Owner(Generic[M]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it does nothing before somebody else does something: it has nothing to do, or may not."""
+        """Whether it has nothing to do, or may do nothing before the held append is decided about."""
         return self._held is not None or (not self.inbox and self._fiber is None)
 
     @property
@@ -164,7 +164,7 @@ class Owner(Generic[M]):
                 waiter.set_result(None)
 
     def take(self, item: Any) -> None:
-        """Do it now, in the turn of whoever asks; if something is before it or under way, put it into the inbox."""
+        """Do it now, in the caller's turn; if something is before it or under way, put it into the inbox."""
         if self._waiter is None or self._takes_long:
             self.post(item)
         else:
@@ -225,8 +225,8 @@ class Owner(Generic[M]):
         self._drain_here()
 
     def _drain_here(self) -> None:
-        """Take everything out of the inbox in the turn of whoever calls this, and not in the task's."""
-        waiter, self._waiter = self._waiter, None  # who comes meanwhile finds it at work, and the task sleeps on
+        """Take everything out of the inbox in the caller's turn, and not in the task's."""
+        waiter, self._waiter = self._waiter, None  # events that come meanwhile find it at work, and the task sleeps on
         try:
             without_suspension(self._drain)
         finally:
@@ -259,7 +259,7 @@ class Owner(Generic[M]):
         return self._look_at_clock()
 
     def _drain(self, *, in_slices: bool = False) -> None:
-        """Take everything out of the inbox. Nobody else does while this is under way."""
+        """Take everything out of the inbox. Nothing else does while this is under way."""
         now_ms = self._look_at_clock()
         machine, step, sharing, inbox = self.machine, self._step, self._sharing, self.inbox
         item: Any = None
@@ -373,7 +373,7 @@ class Owner(Generic[M]):
             self._with.notices(self.key, self._now_ms, effect)
 
     def _ask(self, effect: Ask) -> None:
-        assert self._with.ask is not None, "nobody does what this kind of machine asks for"
+        assert self._with.ask is not None, "machines of this kind ask for nothing"
         self._with.ask(self.key, effect)
 
     def _end(self, _effect: Ended) -> None:
