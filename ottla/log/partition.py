@@ -244,7 +244,7 @@ class Partition(ReadableLog):
         return self._flushed_offset < self.log_end_offset and not is_recent
 
     def flush_if_due(self, wall_ms: int) -> None:
-        """Have the log on the device if it has not been for flush.ms, or if that is unknown because the date has gone back.
+        """Have the log on the device if it has not been for flush.ms, or if the date has gone back, so that is unknown.
 
         Kafka: LogManager.flushDirtyLogs.
         """
@@ -309,7 +309,7 @@ class Partition(ReadableLog):
     def replace(self, segments: Sequence[Segment]) -> Replacement:
         """Begin a segment with fewer batches in the place of `segments`; see `LogStorage.replace`.
 
-        What it leaves out must be of no use any more to readers, nor when the log is opened again. Raises `StorageError`.
+        What it leaves out must be of no use any more to readers, nor to the next opening. Raises `StorageError`.
         """
         return self._storage.replace(segments)
 

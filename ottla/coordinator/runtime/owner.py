@@ -4,9 +4,9 @@
                          ▲                                                           │
                          └──────────────────── a timer ran out ◀─────────────────────┘
 
-Nothing else touches the machine, and between a step and its effects nothing else runs, so there are no locks. When woken
-the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends are
-done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
+Nothing else touches the machine, and between a step and its effects nothing else runs, so there are no locks. When
+woken the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends
+are done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
 names, share a batch when they follow one another: commits of offsets, in groups.
 
 An event that may be long, such as a commit of ten thousand offsets, is taken up by a fiber, which may be suspended
