@@ -106,7 +106,7 @@ site: $(STAMP)  ## build the documentation as a site, into site/
 
 .PHONY: check
 check: lint  ## the quick half of `make test`: lint, types, imports, the tests that need no process and no client
-	@$(BIN)/python -m pytest -q tests/protocol tests/re2 tests/purgatory tests/events tests/settings tests/log tests/coordinator tests/cluster tests/broker tests/control
+	@$(BIN)/python -m pytest -q tests/protocol tests/purgatory tests/pacing tests/text tests/events tests/settings tests/log tests/coordinator tests/cluster tests/broker tests/control
 
 .PHONY: clients
 clients: $(STAMP)  ## the real-client tests and the stories (OTTLA_BOOTSTRAP=host:port runs them against any broker)

@@ -1,10 +1,9 @@
 """The command line: `ottla serve`, and small commands for people at a terminal, a module each.
 
-Exit codes: 0 fine, 1 the machine refused (a busy port, nobody answers), 2 what the user wrote can't be used. Whatever
-goes wrong is one line on stderr that says what to do.
+Exit codes: 0 fine, 1 the machine refused (a busy port, no answer), 2 what the user wrote can't be used. An error is one
+line on stderr that says what to do.
 
-Imports here are few, for `serve` has to be up in a blink: of the commands only the one that is named is loaded, and
-what it needs it imports itself.
+`serve` has to start fast, so only the module of the named command is imported, and it imports what it needs.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def _flush(stream: TextIO | None) -> int:
 
 
 def _drop(stream: TextIO, error: OSError) -> int:
-    """Nobody takes what we write. A reader that has closed its pipe has seen enough; any other failure is told."""
+    """stdout or stderr can't be written. A closed pipe is no error to tell; any other failure is."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     if isinstance(error, BrokenPipeError):
         return EXIT_MACHINE

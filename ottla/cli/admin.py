@@ -1,7 +1,7 @@
-"""What the commands for people share: a conversation with any Kafka, through aiokafka, and the ways it can fail.
+"""Questions to any Kafka, through aiokafka, and the errors that commands show.
 
-Nothing here knows this broker; `ottla topics` and `ottla groups` look at a real Kafka just as well. Only aiokafka's
-public interface is used, and it is loaded when a command runs.
+`ottla topics` and `ottla groups` work with a real Kafka as with Ottla. Only aiokafka's public interface is used, and it
+is imported when a command runs.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[Admin
 
     from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError
 
-    logging.getLogger("aiokafka").addHandler(logging.NullHandler())  # it says in many lines what we say in one
+    logging.getLogger("aiokafka").addHandler(logging.NullHandler())  # its many lines; the command's error is one
     last_error: KafkaError | None = None
     admin = Admin(bootstrap, round(timeout_seconds * 1000))
     try:

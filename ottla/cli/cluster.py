@@ -1,7 +1,7 @@
-"""A conversation with any Kafka in our own codec, for what aiokafka has no words for.
+"""Requests to any Kafka in Ottla's own codec, for APIs that aiokafka doesn't have.
 
-A broker is asked in the newest version that both know, and one that is too old for a question is named with what it
-would need. Whatever a broker refuses for a moment only is asked again, from the beginning, until the time is up.
+A request has the newest version that both sides know. A broker that is too old for it is named, with the release it
+would need. After a retriable error everything is asked again, until the time is up.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ T = TypeVar("T")
 
 _CLIENT_ID: Final = "ottla-cli"
 _CORRELATION_ID_BYTES: Final = 4
-#: An answer that claims more is none.
+#: A longer answer is refused.
 _ANSWER_BYTES_MAX: Final = 1 << 30
 _UNANSWERED: Final = (OSError, EOFError, DecodeError)
 
 
-class Refused(Exception):
+class AnswerRefused(Exception):
     """A broker answered with an error."""
 
     def __init__(self, code: int, what: str) -> None:
@@ -46,13 +46,13 @@ class Refused(Exception):
 
 
 def check(code: int, what: str) -> None:
-    """Raises `Refused` if this is an error."""
+    """Raises `AnswerRefused` if this is an error."""
     if code != ErrorCode.NONE:
-        raise Refused(code, what)
+        raise AnswerRefused(code, what)
 
 
 class _Connection:
-    """A connection to one broker. One question at a time."""
+    """A connection to one broker. One request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -98,7 +98,7 @@ class _Connection:
             await self._writer.wait_closed()
 
 
-class Cluster:
+class ContactedCluster:
     """The brokers that are up, by node id, and the topics they have."""
 
     def __init__(self, connections: list[_Connection]) -> None:
@@ -161,10 +161,10 @@ class Cluster:
         return partitions[place]
 
     async def leader(self, place: Partition) -> int:
-        """Who leads a partition. Raises `NotFound` and `Refused`."""
+        """The node that leads a partition. Raises `NotFound` and `AnswerRefused`."""
         found: int = (await self.partition(place))["leader"]
         if found not in self.brokers:
-            raise Refused(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {place[1]} of {place[0]}")
+            raise AnswerRefused(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {place[1]} of {place[0]}")
         return found
 
     async def _connection(self, node_id: int) -> _Connection:
@@ -195,27 +195,29 @@ def _api_of(request: Message) -> Api:
     return next(api for api in all_apis() if api.name == name)
 
 
-async def ask_cluster(bootstrap: str, timeout_seconds: float, question: Callable[[Cluster], Awaitable[T]]) -> T:
+async def ask_cluster(
+    bootstrap: str, timeout_seconds: float, question: Callable[[ContactedCluster], Awaitable[T]]
+) -> T:
     """Ask until there is an answer, or an error that time won't mend. Raises what `converse` has a sentence for."""
     connections: list[_Connection] = []
     last_error: Exception | None = None
     try:
         async with asyncio.timeout(timeout_seconds):
             connections.append(await _first_of(bootstrap))
-            cluster = Cluster(connections)
+            cluster = ContactedCluster(connections)
             while True:
                 try:
                     await cluster.learn()
                     return await question(cluster)
-                except Refused as refused:
+                except AnswerRefused as refused:
                     last_error = refused
                     if not refused.error.retriable:
                         raise CannotAnswer(str(refused)) from None
                 except UnreachableNode as unreachable:
-                    last_error = unreachable  # it may have died a moment ago, and be missed a moment later
+                    last_error = unreachable  # it may have stopped just now, and be gone from the next Metadata answer
                 await asyncio.sleep(RETRY_SECONDS)
     except TimeoutError:
-        if isinstance(last_error, Refused):
+        if isinstance(last_error, AnswerRefused):
             raise CannotAnswer(f"for {timeout_seconds:g} s it has said {last_error}") from None
         if last_error is not None:
             raise last_error from None

@@ -1,7 +1,6 @@
 """The token of the control API, as `ottla serve` and the commands that ask it are given it.
 
-A file or the environment keep it from other users of the machine; an option is there for all to see in the list of
-processes.
+A file or the environment hide it from other users of the machine. An option can be seen in the list of processes.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     OTTLA_LOG_BYTES_MAX=1000000           settings of ours: ottla.log.bytes.max
     KAFKA_NUM_PARTITIONS=3                settings of Kafka's, see `kafka_variables`
 
-What the command line says wins, then comes the environment, then the file of `--config`. It is not read otherwise, for
-a variable that somebody left in a shell must not change the broker of a test. Only `OTTLA_FROM_ENVIRONMENT=true`, the
-variable of that option itself, is always looked at: so an image can ask for it, whatever its command is.
+The command line wins over the environment, and the environment over the file of `--config`. Without the option the
+environment is not read, because a variable left in a shell must not change the broker of a test. Only the option's own
+variable is always read: with `OTTLA_FROM_ENVIRONMENT=true` an image asks for the rest, whatever its command is.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ottla.cli import control_token, kafka_variables
-from ottla.nearest import nearest
 from ottla.settings.table import SETTINGS
 from ottla.settings.values import ConfigError
+from ottla.text.nearest import nearest
 
 PREFIX: Final = "OTTLA_"
 _ASKED: Final = "OTTLA_FROM_ENVIRONMENT"

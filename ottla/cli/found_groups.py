@@ -1,10 +1,10 @@
 """The consumer groups of any Kafka, found by asking its brokers.
 
-Brokers are asked which groups they coordinate. Nobody is asked to find a coordinator, for that makes a fresh broker
-create its offsets topic, and looking should change nothing.
+Every broker is asked which groups it coordinates. No request looks for a coordinator: that makes a fresh broker create
+its offsets topic, and a question should change nothing.
 
-aiokafka can't ask for the state and the members of groups that use the newer protocol of KIP-848; those show as
-unknown, their offsets and lag are there.
+aiokafka can't ask for the state and the members of groups with the newer protocol of KIP-848. They are shown as
+unknown, with their offsets and lag.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     KAFKA_OTTLA_LOG_BYTES_MAX=1000000     ottla.log.bytes.max, which is ours
     KAFKA_CFG_NUM_PARTITIONS=3            as bitnami/kafka has it
 
-_ is a dot, __ an underscore, ___ a dash. What only makes sense with Java, ZooKeeper or a quorum of controllers is left
-out without a word, and so is what Docker's links and Kubernetes put there for services called kafka.
+_ is a dot, __ an underscore, ___ a dash. Variables for Java, ZooKeeper or a quorum of controllers are ignored without a
+warning, and so are those that Docker's links and Kubernetes set for services called kafka.
 
 Kafka: KafkaDockerWrapper.getServerConfigsFromEnv. cp-kafka: its `configure` and `kafka.properties.template`.
 """
@@ -43,9 +43,9 @@ _OF_SERVICES: Final = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d
 _URL_OF_SERVICE: Final = re.compile(r"(tcp|udp|sctp)://.*")
 
 _VOTERS: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
-#: What there was in the place of listeners before Kafka 3.0.
+#: The settings for listeners before Kafka 3.0.
 _OLD: Final = ("host.name", "port", "advertised.host.name", "advertised.port")
-#: Where Kafka's image listens, and what it tells clients, if nobody says otherwise.
+#: Where Kafka's image listens by default, and what it tells clients.
 LISTEN: Final = "0.0.0.0:9092"
 ADVERTISE: Final = "localhost:9092"
 
@@ -71,7 +71,7 @@ def setting_name(variable: str, prefix: str = PREFIX) -> str:
 
 
 def is_of_service(name: str, text: str) -> bool:
-    """Whether nobody wrote it: it says where a service of this name is."""
+    """Whether Docker or Kubernetes set it: it has the address of a service of this name."""
     return bool(_OF_SERVICES.fullmatch(name) or (name.endswith("_PORT") and _URL_OF_SERVICE.fullmatch(text)))
 
 

@@ -1,7 +1,7 @@
 """`ottla log dump`: what is in the files of a log, as Kafka's own tool tells it. Needs no broker.
 
-The options have the names they have there. Files of `__consumer_offsets` and `__transaction_state` are known by the
-directory they are in, so their records are decoded without being asked for.
+The options have the tool's names. Files of `__consumer_offsets` and `__transaction_state` are recognised by their
+directory, and their records are decoded without an option.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _files(path: Path) -> list[Path]:
     """The file itself, or those in the directory. Raises `OSError` where there is none."""
     if path.is_dir():
         return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
-    path.stat()  # what is not there is no damaged file
+    path.stat()  # a missing file is not a damaged one
     return [path]
 
 

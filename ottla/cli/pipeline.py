@@ -1,4 +1,4 @@
-"""`ottla pipeline`: hands its words over to the data pipeline, which is loaded when it is asked for, and not before."""
+"""`ottla pipeline`: passes its arguments to the data pipeline, which is imported only then."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ottla.record_json import WrittenRecord
+from ottla.text.record_json import WrittenRecord
 
 
 def text_line(partition: int, offset: int, record: WrittenRecord) -> str:

@@ -1,4 +1,4 @@
-"""`ottla reset`: have a running broker as it was at its start: no topics, no groups, all nodes up."""
+"""`ottla reset`: reset a running broker to its state after the start: no topics, no groups, all nodes up."""
 
 from __future__ import annotations
 

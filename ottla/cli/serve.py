@@ -337,8 +337,8 @@ def _write_ready_file(server: Server, path: Path) -> None:
 
 def _unknown(name: str) -> str:
     """Why a setting is ignored, and which one may have been meant."""
-    from ottla.nearest import nearest
     from ottla.settings.table import all_settings
+    from ottla.text.nearest import nearest
 
     return f"neither Ottla nor Kafka has a setting of this name; {nearest(name, all_settings())}"
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.cli.admin import Admin, NotFound, add_options, ask
 from ottla.cli.record_lines import text_line
 from ottla.cli.start_of_reading import FromOffset, FromTime, NoStart, parse_start
-from ottla.record_json import WrittenRecord, json_line
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_data, print_line
 from ottla.terminal.printable import printable
+from ottla.text.record_json import WrittenRecord, json_line
 
 if TYPE_CHECKING:
     from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition

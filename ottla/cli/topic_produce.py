@@ -19,9 +19,9 @@ from typing import Any, BinaryIO, Final
 
 from ottla.cli.admin import Admin, add_options, ask
 from ottla.cluster.topic_names import name_fault
-from ottla.record_json import NotARecord, WrittenRecord, read_json_line
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_json, print_line
+from ottla.text.record_json import NotARecord, WrittenRecord, read_json_line
 
 #: How many records are read and sent before their acknowledgements are waited for.
 _IN_FLIGHT_MAX: Final = 1_000

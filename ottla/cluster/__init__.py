@@ -1,1 +1,1 @@
-"""Nodes, topics, and who leads what: how they are made, move when nodes stop, and outlive the process."""
+"""Nodes, topics and leaders: how they are made, move when nodes stop, and are stored on disk."""

@@ -1,4 +1,4 @@
-"""Host and port as people write them, and what to tell them when the machine won't listen there."""
+"""Host and port as they are written in options, and what a user can do when the machine can't listen there."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The cluster: its nodes, its topics, and who leads which partition. There is one of it, shared by all nodes.
+"""The cluster: its nodes, its topics, and the leaders of partitions. There is one of it, shared by all nodes.
 
 What in Kafka the controller decides and every broker learns from the metadata log is decided and known here at once.
-The cluster only keeps and changes; whether a change is allowed is for `topic_creation` and the handlers to say first,
-and what becomes of it when nodes go and come is `failover`'s to decide.
+The cluster only stores and changes. Whether a change is allowed is checked before, by `topic_creation` and the
+handlers. What happens when nodes stop and start is decided in `failover`.
 
-Changes are told to the stream of events when they are complete.
+A change is told to the stream of events when it is complete.
 
 Kafka: metadata/.../controller/ReplicationControlManager.java, metadata/.../image/*.java.
 """
@@ -44,21 +44,21 @@ class Cluster:
         wall_ms: Callable[[], int],
         events: Stream,
         wrap_storage: WrapStorage | None = None,
-        dice: Random | None = None,
+        random_source: Random | None = None,
     ) -> None:
-        """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: what is to stand around each log's storage,
-        if anything is. `dice`: what ids are drawn from; None: the system's.
+        """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: put around each log's storage, such as a
+        fault. `random_source`: gives ids; None: the system's.
         """
         self.settings = settings
         self.wall_ms = wall_ms
         self.events = events
-        self.dice: Random = dice or SystemRandom()
+        self.random_source: Random = random_source or SystemRandom()
         self.cluster_id = uuid_text(self.new_uuid())
-        #: All nodes, by id, be they up or not.
+        #: All nodes by id, up or down.
         self.all_nodes: dict[int, Node] = {}
-        #: Those that clients are told of, which may lead: nodes that are up, or not missed yet.
+        #: The nodes in metadata, which may lead: those that are up, and those whose failure is not detected yet.
         self.nodes: dict[int, Node] = {}
-        #: Those of them that are down already.
+        #: The nodes of `nodes` that are down.
         self.silent_node_ids: set[int] = set()
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[bytes, Topic] = {}
@@ -88,7 +88,7 @@ class Cluster:
 
     def new_uuid(self) -> bytes:
         """An id for a topic."""
-        return random_uuid(self.dice.randbytes)
+        return random_uuid(self.random_source.randbytes)
 
     @property
     def node_ids(self) -> list[int]:
@@ -119,7 +119,7 @@ class Cluster:
         self.all_nodes[node.node_id] = self.nodes[node.node_id] = node
 
     def addresses_on(self, listener: str) -> dict[int, Address]:
-        """The nodes that clients of this listener are told of, by id, and where they reach them."""
+        """The nodes in metadata by id, with their addresses for clients of this listener."""
         return {node_id: node.addresses[listener] for node_id, node in self.nodes.items() if listener in node.addresses}
 
     def topic(self, name: str) -> Topic | None:
@@ -141,8 +141,8 @@ class Cluster:
     ) -> Topic:
         """Make a topic with these replicas per partition, the first of each being its leader. Checks nothing.
 
-        Others may have their turn while it is made. They see either nothing or all of it, and the name is taken.
-        `client_id`: of the client that wants it; None: it is made on demand. Raises `Refused` if it can't be kept.
+        Other requests may run meanwhile. They see either nothing of the topic or all of it, and its name is taken.
+        `client_id`: of the client that creates it; None: it is made on demand. Raises `Refused` if it can't be stored.
         """
         topic_id = topic_id or self.new_uuid()
         self.keep_topic(name, topic_id, configs, assignment)
@@ -157,14 +157,14 @@ class Cluster:
         return topic
 
     def keep_topic(self, name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> None:
-        """Write down what a topic is about to be, if anything is kept. Raises `Refused` if it can't be."""
+        """Store a topic before it is made or changed, if there is a data directory. Raises `Refused` on failure."""
         if self.store is not None:
             self.store.keep_topic(name, topic_id, configs, replicas)
 
     def add_topic(
         self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
     ) -> Topic:
-        """Have a topic that is kept already."""
+        """Add a topic that is stored already."""
         topic = Topic(name, topic_id, configs, self, is_internal=name in INTERNAL_TOPICS)
         self._take_name(name)
         try:
@@ -177,9 +177,9 @@ class Cluster:
         return topic
 
     def add_partitions(self, topic: Topic, assignment: Sequence[list[int]], client_id: str | None = None) -> None:
-        """Make a topic larger. Checks nothing but that it still is what it was when the new logs are there.
+        """Add partitions to a topic. Checks only that the topic is unchanged when the new logs are open.
 
-        Raises `Refused` if that can't be kept.
+        Raises `Refused` if the change can't be stored.
         """
         first = len(topic.partitions)
         if topic in self._growing:
@@ -205,10 +205,10 @@ class Cluster:
         )
 
     def delete_topic(self, topic: Topic, client_id: str | None = None) -> None:
-        """Forget a topic and give its memory back; operations that wait on its partitions are told.
+        """Remove a topic and free its memory; operations that wait on its partitions are completed.
 
-        Others may have their turn before all its logs are gone; so long its name is taken. Raises `Refused` if that
-        can't be kept.
+        Other requests may run before all its logs are gone; until then its name is taken. Raises `Refused` if the
+        change can't be stored.
         """
         if self.store is not None:
             self.store.forget_topic(topic)
@@ -261,7 +261,7 @@ class Cluster:
                 del self._names_by_unified[form]
 
     def new_producer_id(self) -> int:
-        """An id no producer of this cluster has. Raises `Refused` if that can't be kept."""
+        """A producer id that was never given out. Raises `Refused` if that can't be stored."""
         producer_id = next(self._producer_ids, None)
         if producer_id is None:
             assert self.store is not None
@@ -270,11 +270,11 @@ class Cluster:
         return producer_id
 
     def skip_producer_ids(self, end: int) -> None:
-        """Hand out no id below `end` any more. Only in memory."""
+        """Give out no id below `end` any more. Only for logs in memory."""
         self._producer_ids = count(max(end, self.new_producer_id() + 1))
 
     def change_settings(self, layer: str, texts: Mapping[str, str]) -> None:
-        """Have a layer of settings say this from now on. Raises `Refused` if that can't be kept."""
+        """Replace a layer of settings. Raises `Refused` if that can't be stored."""
         if self.store is not None:
             self.store.keep_settings(layer, texts)
         self.settings.change(layer, texts)
@@ -282,7 +282,7 @@ class Cluster:
         self.events.tell(Kind.SETTINGS_CHANGED, layer=layer)
 
     def use_store(self, store: ClusterStore) -> None:
-        """Keep all changes there from now on; the cluster has none yet."""
+        """Store all changes there from now on; the cluster must be empty."""
         self.store = store
         self.cluster_id = store.data_dir.cluster_id
         self._producer_ids = iter(())

@@ -1,9 +1,9 @@
-"""Who leads a partition and who is in sync, after nodes have gone and come: a function of what was before.
+"""The leader and the in-sync replicas of a partition after nodes have stopped or started.
 
-A node that goes leaves the in-sync replicas (ISR), and leads nothing any more. The leader must be up and in sync; the
-first such replica in the order of the list is taken, but no leader is replaced that may stay. The ISR may become empty.
-Who was in it when it became smaller than min.insync.replicas has every record that was acknowledged, and is kept in
-mind: the eligible leader replicas (ELR, KIP-966). With replicas 1 2 3 and min.insync.replicas=2:
+A node that stops leaves the in-sync replicas (ISR), and leads nothing any more. The leader must be up and in sync; the
+first such replica in the order of the list is taken, but a leader that may stay is not replaced. The ISR may become
+empty. A replica that was in it when it became smaller than min.insync.replicas has every acknowledged record. These
+are the eligible leader replicas (ELR, KIP-966). With replicas 1 2 3 and min.insync.replicas=2:
 
     all up          leader 1    ISR 1 2 3    ELR -
     3 goes          leader 1    ISR 1 2      ELR -
@@ -12,9 +12,9 @@ mind: the eligible leader replicas (ELR, KIP-966). With replicas 1 2 3 and min.i
     3 comes back    none        ISR -        ELR 1 2      it may have missed something
     1 comes back    leader 1    ISR 1        ELR 2        and 3 may join it in the ISR
 
-A node that went without a word is struck from the ELR when it comes back, for it may have lost what it had not flushed.
-When no replica is left to be elected, the last leader is, as soon as it is there: better than none. This is an unclean
-election, as is the one that an admin asks for who would rather have any leader than none.
+A node that crashed is removed from the ELR when it comes back: it may have lost what it had not flushed. If no replica
+can be elected, the last leader is elected as soon as it is up. This is an unclean election, as is the one an admin can
+request if any leader is better than none.
 
 Kafka: PartitionChangeBuilder, ReplicationControlManager.generateLeaderAndIsrUpdates.
 """
@@ -28,7 +28,7 @@ from ottla.cluster.topic import NO_LEADER, Placement
 
 
 class Election(Enum):
-    """What is wanted of an election."""
+    """The kind of an election."""
 
     #: A leader, and no change if it can be avoided.
     ONLINE = "online"
@@ -51,8 +51,8 @@ def elect(
 
     active: the nodes that may lead.
     min_isr: min.insync.replicas, or how many replicas there are, if that is less.
-    isr: who is in sync from now on, if that changes.
-    struck: who does not belong to the ELR any more.
+    isr: the in-sync replicas from now on, if they change.
+    struck: the replica that leaves the ELR.
     """
     in_sync = list(before.isr if isr is None else isr)
     elr: list[int] = []
@@ -76,7 +76,7 @@ def elect(
 def _find_leader(
     before: Placement, active: Collection[int], election: Election, isr: list[int], elr: list[int]
 ) -> tuple[int, bool]:
-    """(who leads, whether it may have missed records)"""
+    """(the leader, whether it may have missed records)"""
     replicas = before.replicas
     may_lead = [replica for replica in replicas if replica in active and replica in (isr or elr)]
     if election is Election.PREFERRED and replicas[0] in may_lead:
@@ -98,7 +98,7 @@ def remove_node(
 ) -> Placement:
     """The placement without this node, which is not in `active`, in the ISR.
 
-    has_crashed: that it ended without flushing what it had, as is known only when it is back.
+    has_crashed: it ended without a flush, which is known only when it is back.
 
     Kafka: handleBrokerFenced, handleBrokerShutdown.
     """
@@ -107,9 +107,9 @@ def remove_node(
 
 
 def catch_up(before: Placement, active: Collection[int], min_isr: int) -> Placement:
-    """The placement with all who are up in the ISR, if there is a leader to catch up with.
+    """The placement with all replicas that are up in the ISR, if there is a leader.
 
-    The ISR is in the order of the ids then, as Kafka's leaders put it. Kafka: AlterPartition.
+    The ISR is in the order of the ids then, as in Kafka. Kafka: AlterPartition.
     """
     late = [replica for replica in before.replicas if replica in active and replica not in before.isr]
     if before.leader_id == NO_LEADER or not late:

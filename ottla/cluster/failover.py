@@ -1,16 +1,15 @@
-"""Nodes that go and come: who leads then, when clients hear of it, and when the first choice leads again.
+"""Nodes that stop and start: which node leads then, when clients learn of it, when the preferred leader leads again.
 
-    node dies ──── ottla.failover.ms ────▶ it is missed: leaders move     metadata named it until now
-    node leaves ─────────────────────────▶ leaders move at once, before it goes
-    node is back ────────────────────────▶ it leads what nobody leads, and is in sync with the rest
+    node dies ──── ottla.failover.ms ────▶ it is fenced: leaders move     until now it was in metadata
+    node leaves ─────────────────────────▶ leaders move at once, before it stops
+    node is back ────────────────────────▶ it leads partitions without a leader, and is in sync with the rest
 
-A dead node is not missed at once, in Kafka for the nine seconds of broker.session.timeout.ms. Until then metadata name
-it, it is in sync, and so the high watermarks of its partitions stand still: acks=all wait, and nobody reads on.
+A dead node is not fenced at once; in Kafka this takes the nine seconds of broker.session.timeout.ms. Until then it is
+in metadata and in sync, and so the high watermarks of its partitions stand still: acks=all and readers wait.
 
-Leaders go back to the first replica of each partition, which spreads them evenly, when ElectLeaders says so, or within
-leader.imbalance.check.interval.seconds. What an election comes to is `election`'s; here it is brought about. Logs are
-shared by all nodes, so nobody has anything to catch up with, and a reassignment (`reassignment`) is complete at once if
-the new replicas are up.
+Leaders go back to the first replica of each partition, which spreads them evenly, after ElectLeaders, or within
+leader.imbalance.check.interval.seconds. `election` decides an election; this module applies it. All nodes share the
+logs, so no replica has to catch up, and a reassignment (`reassignment`) is complete at once if the new replicas are up.
 
 Kafka: ReplicationControlManager, BrokerHeartbeatManager.
 """
@@ -37,25 +36,25 @@ _MS_PER_SECOND = 1000
 
 
 class NodeState(Enum):
-    """How a node is, as far as the cluster knows."""
+    """The state of a node as the cluster knows it."""
 
     UP = "up"
-    #: Down already, and named in metadata still.
+    #: Down, and still in metadata.
     SILENT = "silent"
     DOWN = "down"
 
 
 class Failover:
-    """Moves leaders when nodes go and come."""
+    """Moves leaders when nodes stop and start."""
 
     def __init__(self, cluster: Cluster, timer: Timer) -> None:
         self._cluster = cluster
         self._timer = timer
-        #: What is going to notice that a silent node is gone.
+        #: By id of a silent node: the alarm that fences it.
         self._alarms: dict[int, Alarm] = {}
-        #: Nodes that died, as opposed to those that left.
+        #: Nodes that died; a node that leaves stops in order.
         self._crashed: set[int] = set()
-        #: Who may keep back that a node is missed, and `miss` it later; gets its id. None: nobody.
+        #: Called with the id of a node before it is fenced. True: the called part will call `miss` later.
         self.keep_back: Callable[[int], bool] | None = None
         self._balancing = Alarm(self._balance_in_time, "preferred leaders")
 
@@ -65,11 +64,11 @@ class Failover:
         return NodeState.UP if node.node_id in self._cluster.nodes else NodeState.DOWN
 
     def silence_of(self, node: Node) -> object:
-        """What tells one silence of a node from another; None if it isn't silent."""
+        """An object that stays the same as long as the node is silent; None if it isn't."""
         return self._alarms.get(node.node_id)
 
     def node_died(self, node: Node) -> None:
-        """It is gone without a word."""
+        """The node has stopped without telling the cluster."""
         cluster, node_id = self._cluster, node.node_id
         cluster.silent_node_ids.add(node_id)
         self._crashed.add(node_id)
@@ -81,11 +80,11 @@ class Failover:
         self._timer.add_in(alarm, cluster.settings["ottla.failover.ms"])
 
     def node_leaves(self, node: Node) -> None:
-        """It says that it is going: others lead from now on. Kafka: controlled shutdown."""
+        """The node stops in order: other nodes lead from now on. Kafka: controlled shutdown."""
         self._remove(node)
 
     def node_returns(self, node: Node) -> None:
-        """It is up again, be it missed or not."""
+        """The node is up again; it may have been fenced or not."""
         cluster, node_id = self._cluster, node.node_id
         alarm = self._alarms.pop(node_id, None)
         if alarm is not None:
@@ -100,15 +99,15 @@ class Failover:
         )
 
     def elect(self, topic: Topic, index: int, election: Election) -> bool:
-        """Hold an election for one partition; says whether it has changed anything."""
+        """Hold an election for one partition. Returns whether it has changed anything."""
         after = elect(topic.placements[index], self._cluster.nodes, _min_isr(topic, index), election)
         return self._apply([(topic, index, after)])
 
     def move_leader(self, topic: Topic, index: int, node: Node) -> None:
         """Have this node lead a partition, as after a reassignment that puts it first and the election of the first.
 
-        If it held no replica it has the one of the node that leads, or of the first. It must be up. Raises `Refused` if
-        that can't be kept.
+        If it held no replica, it takes that of the leader, or of the first node. It must be up. Raises `Refused` if
+        that can't be stored.
         """
         before, node_id = topic.placements[index], node.node_id
         gone = before.leader_id if before.leader_id in before.replicas else before.replicas[0]
@@ -125,9 +124,10 @@ class Failover:
         self.elect(topic, index, Election.PREFERRED)
 
     def reassign(self, topic: Topic, targets: Mapping[int, Sequence[int] | None]) -> None:
-        """Have partitions of a topic on these nodes, by their numbers; None: end the reassignment that is going on.
+        """Reassign partitions of a topic, by their numbers, to these nodes; None: end the reassignment in progress.
 
-        What can't be complete now is when the nodes are up. Checks nothing. Raises `Refused` if it can't be kept.
+        If a new node is down, the reassignment completes when it is up. Checks nothing. Raises `Refused` if it can't
+        be stored.
 
         Kafka: changePartitionReassignment, cancelPartitionReassignment.
         """
@@ -155,7 +155,7 @@ class Failover:
         self._apply(changes)
 
     def balance(self) -> None:
-        """Let the first replica of each partition lead, where that may be.
+        """Make the first replica of each partition its leader, where it can be.
 
         Kafka: maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader.
         """
@@ -173,13 +173,13 @@ class Failover:
             self.miss(node)
 
     def miss(self, node: Node) -> None:
-        """A silent node is gone for everybody: others lead from now on."""
+        """Fence a silent node: it leaves metadata, and other nodes lead from now on."""
         del self._alarms[node.node_id]
         self._remove(node)
         self._cluster.events.tell(Kind.NODE_MISSED, node_id=node.node_id)
 
     def _remove(self, node: Node) -> None:
-        """It leads nothing any more, and clients are not told of it."""
+        """Move its leaders, and remove it from metadata."""
         node_id = node.node_id
         self._cluster.silent_node_ids.discard(node_id)
         del self._cluster.nodes[node_id]
@@ -190,7 +190,7 @@ class Failover:
         )
 
     def _change(self, change: Callable[[Placement, Collection[int], int, Election], Placement]) -> None:
-        """Change the placements of all partitions; each is handed over with the rules its elections go by."""
+        """Change the placements of all partitions. `change` gets each with the rules for its elections."""
         active = self._cluster.nodes
         changes = []
         for topic, index, placement in self._placements():
@@ -199,7 +199,7 @@ class Failover:
         self._apply(changes)
 
     def _apply(self, changes: list[tuple[Topic, int, Placement]]) -> bool:
-        """Make it so, and tell who has to know. Says whether anything is different."""
+        """Apply the placements, and tell the events of it. Returns whether anything has changed."""
         cluster = self._cluster
         caught_up = cluster.nodes.keys() - cluster.silent_node_ids
         moved: list[tuple[Topic, int, int]] = []
@@ -276,7 +276,7 @@ class Failover:
 
 
 def _election(topic: Topic, index: int) -> Election:
-    """Which one is held when nodes go and come."""
+    """The kind of election that is held when nodes stop and start."""
     return Election.UNCLEAN if topic.partitions[index].config.unclean_leader_election_enable else Election.ONLINE
 
 

@@ -1,9 +1,9 @@
-"""Features: what the nodes of a cluster have agreed to do, each at a level that clients are told (KIP-584).
+"""Features: what the nodes of a cluster have agreed to do, each at a level that clients can ask for (KIP-584).
 
     supported    the levels that this broker knows of a feature
-    finalized    the level that holds now; 0: the feature is off, and clients are told nothing of it
+    finalized    the level in use; 0: the feature is off, and no answer names it
 
-A level that can change is a setting of the cluster: so it is kept, restored and told as all settings are.
+A level that can change is a setting of the cluster, so it is stored and restored as all settings are.
 `metadata.version` stays as it is, for Kafka refuses to lower it below its latest level: that would lose metadata.
 
 Kafka: FeatureControlManager, QuorumFeatures, Feature.
@@ -59,7 +59,7 @@ def level_settings() -> set[str]:
 
 
 def level_of(name: str, cluster: Cluster) -> int:
-    """The level that holds; 0 for a feature that nobody knows."""
+    """The level in use; 0 for an unknown feature."""
     feature = FEATURES.get(name)
     if feature is None:
         return 0
@@ -74,7 +74,7 @@ def check_update(name: str, level: int, upgrade_type: int, cluster: Cluster) -> 
 
 
 def change_levels(levels: Mapping[str, int], cluster: Cluster) -> None:
-    """Have these levels hold from now on; they must have been checked. Raises `Refused` if that can't be kept."""
+    """Use these levels from now on; they must have been checked. Raises `Refused` if they can't be stored."""
     texts = {
         setting: str(level)
         for name, level in levels.items()
@@ -114,7 +114,7 @@ def _fault(name: str, level: int, upgrade_type: int, cluster: Cluster) -> str | 
 
 
 def _why_unsupported(name: str, level: int, controller_id: int) -> str | None:
-    """Level 0 of what nobody knows counts as supported here."""
+    """Level 0 of an unknown feature counts as supported here."""
     feature = FEATURES.get(name, Feature(0, 0))
     if feature.level_min <= level <= feature.level_max:
         return None

@@ -12,5 +12,5 @@ MEMORY: Final = "memory"
 
 
 def log_dir(cluster: Cluster) -> str:
-    """What clients know it by."""
+    """Its name for clients."""
     return MEMORY if cluster.store is None else cluster.store.data_dir.path

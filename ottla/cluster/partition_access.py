@@ -32,11 +32,11 @@ NO_LEADER_EPOCH: Final = -1
 
 
 class AskedNode(Protocol):
-    """What must be known of a node that is asked for a partition."""
+    """What the checks need of the node that is asked."""
 
     @property
     def node_id(self) -> int:
-        """Which one it is."""
+        """Its id."""
 
     @property
     def cluster(self) -> Cluster:

@@ -41,11 +41,11 @@ class Persistence:
         self._operations = operations
         self._worker: ThreadWorker
         self._data_dir: DataDir
-        #: Whether all is there again; a mark that says less must not be left.
+        #: Whether everything is restored; before that, the mark of a clean stop would be wrong.
         self._is_complete = False
 
     async def open(self, stopping: asyncio.Event) -> None:
-        """Take the directory and make again what is in it; returns early when `stopping` is set.
+        """Lock the directory and restore what is in it; returns early when `stopping` is set.
 
         Raises `MachineRefused`.
         """
@@ -87,7 +87,7 @@ class Persistence:
         return str(error)
 
     def close(self) -> None:
-        """Close everything. What can't be said on disk then is told, and the next start finds out."""
+        """Close everything. Failures are told as events; the next start recovers."""
         tell, path = self._cluster.events.tell, self._data_dir.path
         if not self._is_complete:
             self._worker.close()
@@ -107,7 +107,7 @@ class Persistence:
 
 
 def _open_files_max() -> int:
-    """How many segment files may be open: half of what the process may have, for clients need theirs."""
+    """How many segment files may be open: half of the limit of the process; clients need the rest."""
     try:
         import resource
     except ImportError:  # no such limit here

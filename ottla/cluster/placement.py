@@ -8,8 +8,8 @@ nodes round the circle. With three nodes, a topic of four partitions after one o
 
 Nodes that are down hold a partition only where those that are up are too few, and come last in it.
 
-So leaders are spread evenly, and the same topics created in the same order lie the same way each time. Kafka starts
-each topic at a random node (StripedReplicaPlacer); clients can't tell, and tests like to be repeated.
+So leaders are spread evenly, and the same topics created in the same order get the same replicas each time. Kafka
+starts each topic at a random node (StripedReplicaPlacer); clients can't tell, and tests can be repeated.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ and if the leader was one of them another is elected. From 1 2 to 2 3:
     while 3 is down     replicas 2 3 1    adding 3    removing 1    ISR 1 2
     when 3 is up        replicas 2 3      adding -    removing -    ISR 2 3
 
-Logs are shared, so a replica is in sync as soon as its node is up, and nobody sees the first line unless one is down.
-When replicas go, or the leader does, the leader epoch rises.
+Logs are shared, so a replica is in sync as soon as its node is up, and the first line is only seen while a node is
+down. When replicas or the leader are removed, the leader epoch rises.
 
 Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert, PartitionChangeBuilder.
 """

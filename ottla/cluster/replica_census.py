@@ -1,7 +1,7 @@
 """Which nodes the topics of a data directory were assigned to, compared with those that are there now.
 
 A cluster may be started with more nodes than it had, or with fewer. Topics stay where they were assigned, as with
-Kafka, and whoever does not expect that looks for replicas in vain; so it is said at the start.
+Kafka. An event at the start tells of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MORE_NODES: Final = (
 
 
 def tell_of_other_nodes(cluster: Cluster) -> None:
-    """Say which nodes of topics are not there, and which nodes have none of them."""
+    """Tell which nodes of topics do not exist, and which nodes have no partition."""
     assigned = [set(placement.assigned) for topic in cluster.topics.values() for placement in topic.placements]
     there, holding = set(cluster.all_nodes), set[int]().union(*assigned)
     if missing := holding - there:

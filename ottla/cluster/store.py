@@ -1,15 +1,15 @@
-"""What of the cluster outlives the process: its changes go to a file of the data directory, and come back.
+"""The stored part of the cluster: its changes go to a file of the data directory, and are read back at the start.
 
-    keep_…     before a change is made: writes it down, or raises `Refused`, and then it must not be made
-    restore    at the start: makes everything again that the file tells
+    keep_…     before a change is made: writes it, or raises `Refused`, and then the change must not be made
+    restore    at the start: makes everything again that is in the file
 
 A topic is in the file before any of its logs is on disk, and out of it before they are removed, so the file alone
 says what exists. Kafka's controller does the same with its metadata log.
 
-Producer ids are handed out in blocks, and only the end of a block is written down: a restart skips the rest of it, and
-no id is ever handed out twice. Kafka: ProducerIdControlManager. Leader epochs rise with every restart, by two: in Kafka
-a partition loses its leader when the broker goes, and gets one when it is back. They stand with the logs; the highest
-there ever was is kept here, for logs that have no directory yet.
+Producer ids are given out in blocks, and only the end of a block is written: a restart skips the rest of it, and no id
+is given out twice. Kafka: ProducerIdControlManager. Leader epochs rise by two with every restart: in Kafka a partition
+loses its leader when the broker stops, and gets one when it is back. They are stored with the logs. The highest epoch
+of all is stored here, for logs that have no directory yet.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LEADER_EPOCHS_PER_RESTART: Final = 2
 
 
 class EmptyCluster(Protocol):
-    """What a cluster must be able to take in, to be made again."""
+    """What the store needs of a cluster to restore it."""
 
     #: How many partitions the group log has, and the log of transactions.
     group_partitions_count: int
@@ -59,16 +59,16 @@ class EmptyCluster(Protocol):
 
     @property
     def group_configs(self) -> MutableMapping[str, dict[str, str]]:
-        """What was set for groups."""
+        """The configs of groups."""
 
     @property
     def client_metrics_configs(self) -> MutableMapping[str, dict[str, str]]:
-        """What was set for metrics subscriptions."""
+        """The configs of metrics subscriptions."""
 
     def add_topic(
         self, name: str, assignment: Sequence[list[int]], configs: Mapping[str, str], topic_id: bytes
     ) -> Topic:
-        """Have a topic that is kept already."""
+        """Add a topic that is stored already."""
 
 
 class ClusterStore:
@@ -81,7 +81,7 @@ class ClusterStore:
         self._events = events
         self._file = data_dir.cluster_file
         self._leader_epoch_max = 0
-        #: What that was before the start.
+        #: The value before the start.
         self._leader_epoch_before = 0
         self._is_restoring = False
         self._producer_ids_end = 0
@@ -108,7 +108,7 @@ class ClusterStore:
         self._keep({"settings": layer, "configs": dict(configs)})
 
     def next_producer_ids(self) -> range:
-        """A block of ids that nobody has."""
+        """A block of ids that were never given out."""
         start = self._producer_ids_end
         self._keep({"producer_ids_end": start + PRODUCER_IDS_BLOCK})
         self._producer_ids_end = start + PRODUCER_IDS_BLOCK
@@ -122,7 +122,7 @@ class ClusterStore:
                 self._keep({"leader_epoch_max": leader_epoch})
 
     def keep_virtual_date(self, wall_ms: int) -> None:
-        """The clock is about to be moved to this date, which can't be refused; the log says if a restart won't know."""
+        """The clock is about to be moved to this date. It can't be refused; the log tells of a failure to store it."""
         try:
             self.data_dir.save_virtual_date(wall_ms)
         except OSError as error:
@@ -141,7 +141,7 @@ class ClusterStore:
     def open_log(self, topic: str, topic_id: bytes, index: int) -> tuple[DiskStorage, int]:
         """(the log of a partition, the leader epoch it is led under).
 
-        After a restart that is a higher one than before, and clients look whether what they have read is still there.
+        After a restart it is higher than before, so clients check whether the records they have read still exist.
         """
         log = self.data_dir.open_log(topic, uuid_text(topic_id), index, self._wall_ms())
         log.note_leader_epoch = self.note_leader_epoch
@@ -207,8 +207,8 @@ class ClusterStore:
 
 
 def _last_leader_epoch(log: DiskStorage) -> int:
-    """The leader epoch of the last batch, for a log whose note of its epochs is lost; 0: there is none."""
-    with suppress(StorageError):  # it is offline, and nobody leads it
+    """The leader epoch of the last batch, for a log whose file of epochs is lost; 0: there is none."""
+    with suppress(StorageError):  # it is offline, and has no leader
         for segment in reversed(log.segments):
             if segment.size_bytes:
                 position, _ = segment.find(segment.next_offset - 1)
@@ -217,7 +217,7 @@ def _last_leader_epoch(log: DiskStorage) -> int:
 
 
 def _thing(change: Change) -> tuple[str, Any]:
-    """What a change is about."""
+    """The subject of a change."""
     kind = next(iter(change))
     if kind in ("topic", "deleted"):
         return "topic", change[kind]
@@ -225,7 +225,7 @@ def _thing(change: Change) -> tuple[str, Any]:
 
 
 def _alive(changes: Collection[Change]) -> Iterator[Change]:
-    """Without the things that are gone."""
+    """The changes without those that later ones make void."""
     return (change for change in changes if "deleted" not in change)
 
 

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Of the configs, who waits for replicas goes by this one.
+#: The config that requests which wait for replicas depend on.
 _MIN_INSYNC: Final = "min.insync.replicas"
 NO_LEADER: Final = -1
-#: To make or to delete so many takes a millisecond or two.
+#: Making or deleting up to 64 partitions takes a millisecond or two.
 _FEW_PARTITIONS: Final = 64
 
 
 @dataclass(slots=True)
 class Placement:
-    """Where one partition is: the nodes that hold it, the preferred leader first, and what they are to it now."""
+    """Where one partition is: the nodes that hold it, the preferred leader first, and their roles now."""
 
     replicas: list[int]
     #: -1: none of them leads.
@@ -42,17 +42,17 @@ class Placement:
     isr: list[int]
     #: Eligible leader replicas: not in sync, though they have all that was acknowledged.
     elr: list[int] = field(default_factory=list)
-    #: While nobody leads: who did last. A list, as Kafka answers it.
+    #: While there is no leader: the last one. A list, as Kafka answers it.
     last_known_elr: list[int] = field(default_factory=list)
-    #: While it is being reassigned: those of the replicas that it is going to, and those that it is leaving.
+    #: During a reassignment: the replicas that are being added, and those that are being removed.
     adding: list[int] = field(default_factory=list)
     removing: list[int] = field(default_factory=list)
-    #: The nodes it was assigned to, while there are none of them and another stands in: `replicas` is that one then.
+    #: The nodes it was assigned to, while none of them exists: then `replicas` is one other node.
     absent: list[int] = field(default_factory=list, compare=False)
 
     @property
     def assigned(self) -> list[int]:
-        """The nodes it is to be on, be they there or not."""
+        """The nodes it is assigned to, whether they exist or not."""
         if self.removing:
             return [replica for replica in self.replicas if replica not in self.removing]
         return self.absent or self.replicas
@@ -66,7 +66,7 @@ class Placement:
         return self.leader_id == self.replicas[0]
 
     def become(self, other: Placement) -> None:
-        """Be as `other` from now on. Operations that wait for the partition hold this one."""
+        """Take the values of `other`. Waiting operations refer to this object, so it is not replaced."""
         if self.replicas != other.replicas:
             self.replicas, self.absent = other.replicas, []
         self.adding, self.removing = other.adding, other.removing
@@ -78,31 +78,31 @@ class Placement:
         )
 
     def min_isr(self, min_insync_replicas: int) -> int:
-        """How many must be in sync: no more can be asked for than there are replicas."""
+        """How many replicas must be in sync: at most as many as there are."""
         return min(min_insync_replicas, len(self.replicas))
 
     def has_too_few_in_sync(self, min_insync_replicas: int) -> bool:
-        """Whether acknowledgements of all replicas can't be had."""
+        """Whether acks=all is refused."""
         in_sync = len(self.isr)
         return in_sync < min_insync_replicas and in_sync < len(self.replicas)
 
 
 @dataclass(slots=True)
 class OpenedPartitions:
-    """Partitions of a topic that nobody sees yet."""
+    """New partitions, opened and not yet part of their topic."""
 
-    #: What they went by; None: it can't have changed since.
-    circumstances: object
+    #: What they were opened with: nodes and settings. None: these can't change before the partitions are added.
+    basis: object
     logs: list[Partition] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)
 
 
-class Surroundings(Protocol):
+class TopicCluster(Protocol):
     """What a topic needs of the cluster it is in."""
 
     @property
     def settings(self) -> Settings:
-        """What holds where a topic says nothing."""
+        """The settings behind the topic's own configs."""
 
     @property
     def logs(self) -> Logs:
@@ -110,31 +110,31 @@ class Surroundings(Protocol):
 
     @property
     def events(self) -> Stream:
-        """Who tells what happens."""
+        """The stream that changes are told to."""
 
     @property
     def all_nodes(self) -> Mapping[int, object]:
-        """All nodes, by id, be they up or not."""
+        """All nodes by id, up or down."""
 
     @property
     def nodes(self) -> Mapping[int, object]:
-        """Those that may lead: nodes that are up, or not missed yet."""
+        """The nodes that may lead: those that are up, and those whose failure is not detected yet."""
 
     @property
     def silent_node_ids(self) -> Set[int]:
-        """Those of them that are down already."""
+        """The nodes of `nodes` that are down."""
 
     def keep_topic(self, name: str, topic_id: bytes, configs: Mapping[str, str], replicas: Sequence[list[int]]) -> None:
-        """Write down what a topic is about to be. Raises `Refused` if it can't be."""
+        """Store a topic before it is made or changed. Raises `Refused` on failure."""
 
 
 class Topic:
-    """A topic of the cluster. `configs` is what it says itself, as text; see `topic_configs`."""
+    """A topic of the cluster. `configs` are its own configs, as text; see `topic_configs`."""
 
     __slots__ = ("_cluster", "configs", "is_internal", "name", "partitions", "placements", "topic_id")
 
     def __init__(
-        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: Surroundings, *, is_internal: bool
+        self, name: str, topic_id: bytes, configs: Mapping[str, str], cluster: TopicCluster, *, is_internal: bool
     ) -> None:
         self.name = name
         self.topic_id = topic_id
@@ -145,37 +145,37 @@ class Topic:
         self._cluster = cluster
 
     def open_partitions(self, assignment: Sequence[list[int]]) -> OpenedPartitions:
-        """What is to be added, with these replicas. Others may have their turn in between if that is much."""
+        """Open new partitions with these replicas. Other requests may run meanwhile if there are many."""
         config_of, logs, first = self._log_configs(), self._cluster.logs, len(self.partitions)
-        opened = OpenedPartitions(self._circumstances() if len(assignment) > _FEW_PARTITIONS else None)
+        opened = OpenedPartitions(self._basis() if len(assignment) > _FEW_PARTITIONS else None)
         for index, assigned in _paced_if_many(list(enumerate(assignment, first))):
             placement = self._placement(assigned)
-            log = logs.open(self.name, self.topic_id, index, config_of(_setter(placement)))
+            log = logs.open(self.name, self.topic_id, index, config_of(_settings_node_id(placement)))
             self._hold_or_release(log, placement)
             opened.logs.append(log)
             opened.placements.append(placement)
         return opened
 
     def add_partitions(self, opened: OpenedPartitions) -> None:
-        """Add partitions, as nodes and settings are by now."""
+        """Add opened partitions; nodes and settings may have changed since, and count as they are now."""
         first = len(self.partitions)
         self.partitions += opened.logs
         self.placements += opened.placements
-        if opened.circumstances is not None and opened.circumstances != self._circumstances():
+        if opened.basis is not None and opened.basis != self._basis():
             for index in range(first, len(self.placements)):
                 self.placements[index] = self._placement(self.placements[index].assigned)
             self.apply_configs()
 
-    def _circumstances(self) -> object:
-        """What a new partition's placement and config depend on."""
+    def _basis(self) -> object:
+        """The nodes and settings that a new partition's placement and config depend on."""
         cluster, config_of = self._cluster, self._log_configs()
         return list(cluster.nodes), set(cluster.silent_node_ids), [config_of(node_id) for node_id in cluster.all_nodes]
 
     def _placement(self, assigned: list[int]) -> Placement:
-        """Of these replicas those that are up are in sync, and the first of them leads.
+        """The replicas that are up are in sync, and the first of them leads.
 
-        Replicas on nodes that a restart with fewer nodes has left out stay what they are: down. Where there is no
-        other, the first node stands in, for it has the log.
+        After a restart with fewer nodes, replicas on nodes that do not exist any more count as down. If a partition
+        has no other replica, the first node takes their place: it has the log.
         """
         cluster = self._cluster
         is_there = any(node_id in cluster.all_nodes for node_id in assigned)
@@ -184,9 +184,9 @@ class Topic:
         return Placement(replicas, isr[0] if isr else NO_LEADER, isr, absent=[] if is_there else assigned)
 
     def change_configs(self, configs: Mapping[str, str]) -> None:
-        """Say something else than before; every append from now on goes by it. The configs must have been checked.
+        """Replace the configs; they hold for every append from now on. They must have been checked.
 
-        Raises `Refused` if that can't be kept.
+        Raises `Refused` if they can't be stored.
         """
         replicas = [placement.assigned for placement in self.placements]
         self._cluster.keep_topic(self.name, self.topic_id, configs, replicas)
@@ -196,19 +196,19 @@ class Topic:
             self._cluster.events.tell(Kind.PARTITIONS_IN_SYNC, partitions=len(self.partitions))
 
     def apply_configs(self, indexes: Iterable[int] | None = None) -> None:
-        """Let the logs go by the topic's configs and the settings of the nodes that lead them, as they are now.
+        """Apply the topic's configs and the settings of the leading nodes to the logs.
 
-        `indexes`: the partitions that are concerned; None: all.
+        `indexes`: the partitions; None: all.
         """
         config_of = self._log_configs()
         for index in range(len(self.partitions)) if indexes is None else indexes:
-            self.partitions[index].config = config_of(_setter(self.placements[index]))
+            self.partitions[index].config = config_of(_settings_node_id(self.placements[index]))
             self.hold_or_release(index)
 
     def hold_or_release(self, index: int) -> None:
-        """Let readers see what is appended as long as all replicas in sync are there to have it, and enough.
+        """Hold the high watermark while a replica of the ISR is down, or too few are in sync; else let it rise.
 
-        Not so in internal topics: what the broker itself writes counts as written at once.
+        It is never held in internal topics: what the broker itself writes is visible at once.
         """
         self._hold_or_release(self.partitions[index], self.placements[index])
 
@@ -227,19 +227,19 @@ class Topic:
         return cache(lambda leader_id: log_config(self.configs, self._cluster.settings.of_node(leader_id)))
 
     def delete(self) -> None:
-        """Give back what the logs hold, with turns of others in between if they are many.
+        """Delete the logs. Other requests may run meanwhile if there are many.
 
-        Operations that wait on one of them are told by it.
+        Each log completes the operations that wait on it.
         """
         for partition in _paced_if_many(self.partitions):
             partition.delete()
 
 
 def _paced_if_many(items: Sequence[T]) -> Iterable[T]:
-    """What concerns few partitions is done in one go: nobody ever sees a topic of the broker's own half made."""
+    """A few partitions are handled in one go, so internal topics are never seen half made."""
     return paced(items) if len(items) > _FEW_PARTITIONS else items
 
 
-def _setter(placement: Placement) -> int:
-    """The node whose settings hold for a partition: its leader, or who would lead it."""
+def _settings_node_id(placement: Placement) -> int:
+    """The node whose settings count for a partition: its leader, or its preferred leader if there is none."""
     return placement.replicas[0] if placement.leader_id == NO_LEADER else placement.leader_id

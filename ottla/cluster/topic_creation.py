@@ -1,11 +1,11 @@
-"""Making topics: what is checked before one exists, and the topics that nobody creates by name.
+"""Making topics: the checks before a topic exists, and topics that are made on demand.
 
-A new topic passes three gates, in this order: its name (`check_new_name`), its configs, and where it shall lie (both
-`place_new_topic`). CreateTopics brings topics here that a client describes; `create_on_demand` those that a client
-only asked for: a topic of a Metadata request gets the broker's defaults, an internal one the settings made for it.
+Three things are checked, in this order: its name (`check_new_name`), its configs, and its replicas (both
+`place_new_topic`). CreateTopics has all of them in the request. `create_on_demand` makes a topic that a client only
+asked for: in a Metadata request it gets the broker's defaults, an internal topic the settings made for it.
 
-Replication factors of internal topics are capped by the number of nodes. Kafka would refuse to create them: on a
-laptop, whose one node can't hold the three replicas of the defaults, no group would ever get a coordinator.
+Replication factors of internal topics are capped by the number of nodes. Kafka would
+refuse to create them: one node can't hold the three replicas of the defaults, and no group would get a coordinator.
 
 Kafka: ReplicationControlManager.createTopics, AutoTopicCreationManager.
 """
@@ -47,7 +47,7 @@ _INTERNAL: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     ),
 }
 
-#: "As the broker sees fit", for a number of partitions or replicas.
+#: In requests: the broker's default number of partitions or replicas.
 BROKER_DEFAULT: Final = -1
 
 #: How many partitions are made at once. Kafka: ReplicationControlManager.MAX_PARTITIONS_PER_BATCH.
@@ -111,7 +111,7 @@ def _assigned(cluster: Cluster, topic: NewTopic) -> list[list[int]]:
 
 
 def _placed(cluster: Cluster, topic: NewTopic) -> list[list[int]]:
-    """The replicas as we place them."""
+    """The replicas as `placement` gives them."""
     if topic.replication_factor < BROKER_DEFAULT or topic.replication_factor == 0:
         raise Refused(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -131,7 +131,7 @@ def _placed(cluster: Cluster, topic: NewTopic) -> list[list[int]]:
 
 
 def create_on_demand(cluster: Cluster, name: str) -> Topic | None:
-    """Make a topic that was asked for and is not there; None if it can't be, which is logged."""
+    """Make a topic that a client asked for. None: it can't be made, which is logged."""
     try:
         if name == METADATA_TOPIC:
             raise Refused(ErrorCode.INVALID_REQUEST, "nobody may have a topic of this name")

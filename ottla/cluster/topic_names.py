@@ -17,7 +17,7 @@ from ottla.protocol.errors import ErrorCode
 GROUP_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_TOPIC: Final = "__transaction_state"
 SHARE_GROUP_TOPIC: Final = "__share_group_state"
-#: Kafka keeps its own metadata under this name, and lets nobody else have it.
+#: The topic of Kafka's own metadata: no client may create it.
 METADATA_TOPIC: Final = "__cluster_metadata"
 #: Topics of the broker's own: marked internal in Metadata, closed to ordinary producers.
 INTERNAL_TOPICS: Final = frozenset((GROUP_TOPIC, TRANSACTION_TOPIC, SHARE_GROUP_TOPIC))

@@ -22,7 +22,7 @@ def random_hex_uuid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
 
 
 def _version_4(random: bytes) -> bytes:
-    """By hand: `uuid` loads `platform` too, and a first JoinGroup would wait a millisecond for them."""
+    """Without the module `uuid`: that loads `platform` too, which takes the first JoinGroup a millisecond."""
     uuid = bytearray(random)
     uuid[6] = uuid[6] & 0x0F | 0x40
     uuid[8] = uuid[8] & 0x3F | 0x80

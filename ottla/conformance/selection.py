@@ -12,7 +12,7 @@ from ottla.conformance import golden
 from ottla.conformance.client import API
 from ottla.conformance.golden import Transcript
 from ottla.conformance.script import Script, all_scripts
-from ottla.nearest import nearest
+from ottla.text.nearest import nearest
 
 #: The area whose scripts have seeds in place of versions.
 WALKS: Final = "transaction_walks"

@@ -1,7 +1,7 @@
-"""Who owns which partition, and how far they read: groups, their members, their offsets, their log.
+"""Groups, their members, their offsets, their log: which member owns which partition, and how far it has read.
 
 A group is a *machine*: data, and a pure function (machine, now_ms, event) -> effects, without I/O, without waiting,
-without a clock, without dice. The rooms, each of which knows only those below it:
+without a clock, without a random source. The rooms, each of which knows only those below it:
 
     groups/     the group coordinator of a node: its shards, and which requests get to a group
     classic/    the machine of JoinGroup and SyncGroup. A good order to read in: states, situations and decisions (the
@@ -11,8 +11,8 @@ without a clock, without dice. The rooms, each of which knows only those below i
     notes, config, write_errors, java_hash    what they all speak of
     runtime/    what drives machines of any kind, and loads them from an internal topic: all of asyncio is here
 
-A new kind of group is a room beside classic/, and a line in `groups/shard.py` for each type of its records. A new
-internal topic is a shard of its own on another runtime: tests/coordinator/runtime/toy.py is one.
+A new kind of group is a room beside classic/, a member of `KINDS` in `groups/shard.py`, and a line there for each type
+of its records. A new internal topic is a shard of its own on another runtime: tests/coordinator/runtime/toy.py is one.
 
 Kafka: org.apache.kafka.coordinator.group, the classic groups; org.apache.kafka.coordinator.common.runtime.
 """

@@ -1,4 +1,4 @@
-"""Where a Java hash shows: which partition keeps a group, and who wins when protocols have equal votes.
+"""Where a Java hash shows: which partition keeps a group, and which protocol wins among equal votes.
 
 Both follow from `String.hashCode`, which is fixed by Java's specification. A tie is decided by the order in which a
 `java.util.HashMap` iterates, and that follows from the hash and the size of its table:

@@ -1,8 +1,8 @@
-"""What is worth telling people about a group: small notes that groups of every kind make when somebody reads them.
+"""What is worth telling people about a group: small notes that groups of every kind make when they have a reader.
 
 A note says what happened, the group's state and generation after it, and the details in Kafka's words. `sequence`
 counts what was worth a note in a group, from 1, so a reader knows that none is missing. The broker tells them as
-events, of which it writes its journal; docs/journal.md is for its readers. A note that nobody reads is not made.
+events, of which it writes its journal; docs/journal.md is for its readers. A note without a reader is not made.
 """
 
 from __future__ import annotations

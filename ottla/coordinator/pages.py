@@ -8,8 +8,8 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ottla import markdown
 from ottla.protocol.errors import ErrorCode
+from ottla.text import markdown
 
 S = TypeVar("S", bound=Enum)
 

@@ -1,12 +1,11 @@
 """Where a cluster is, and how to get in, for Spark's connector and for librdkafka.
 
 `--command-config FILE` has the settings of Kafka's Java client, as Kafka's own tools take them. Those of security,
-`security.*`, `sasl.*` and `ssl.*`, go to the connector as they are; others are left aside, for a job sets what it needs
-itself. librdkafka has most of them under the same name, but takes user and password without the sentence of JAAS around
-them, and certificates as PEM, never as a store of Java's. What can't be said to both is refused: a job talks to a
-cluster by both.
+`security.*`, `sasl.*` and `ssl.*`, go to the connector unchanged; others are ignored, because a job sets what it needs.
+librdkafka has most of them under the same name, but takes user and password without JAAS around them, and certificates
+as PEM, never in a Java keystore. A job uses both clients, so a setting that only one of them can have is refused.
 
-An address goes to the executors with the tasks, secrets and all, as Spark's own options do.
+Tasks carry the address to the executors, with its secrets, as Spark's own options do.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _ESCAPED: Final = {"f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ClusterAddress:
     """HOST:PORT, or several with commas between; and the security settings of Kafka's Java client."""
 
     bootstrap: str

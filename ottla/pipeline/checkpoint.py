@@ -1,11 +1,12 @@
-"""Whose a checkpoint is: which cluster's topics, and which folder they went to.
+"""Which cluster's topics a checkpoint belongs to, and which folder they were exported to.
 
-Spark's checkpoint has offsets, and no word of whose. Pointed at another cluster, or at a topic that was deleted and
-made again, it would go on in the middle of what it has never seen. So beside Spark's files lies one of ours with the
-cluster's id and the topics' own, which a broker never gives twice; it is written before the first batch.
+Spark's checkpoint has offsets, but not the cluster or topic they belong to. With another cluster, or a topic that was
+deleted and created again, an export would continue at an offset that means nothing there. So a file of ours stands
+beside Spark's, with the cluster's id and the topics' ids, which are never given twice. It is written before the first
+batch.
 
-Spark's sink counts its batches in the target too. A target without its checkpoint, or with another's, would skip as
-many batches as it knows: the two belong together, and one without the other is refused.
+Spark's sink counts its batches in the target too. A target without its checkpoint, or with another one, would skip as
+many batches as it has counted. So one without the other is refused.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from ottla.pipeline.refusals import CannotUse
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ottla.pipeline.cluster import Cluster
+    from ottla.pipeline.cluster import KafkaCluster
 
 _NAME: Final = "ottla.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class CheckpointOwner:
     """What a checkpoint is of."""
 
     cluster_id: str
@@ -35,24 +36,24 @@ class Owner:
     output: str
 
 
-def owner_now(cluster: Cluster, topics: Sequence[str], output: str) -> Owner:
+def owner_now(cluster: KafkaCluster, topics: Sequence[str], output: str) -> CheckpointOwner:
     """What a checkpoint of these topics, as they are now, is of. Raises `CannotWork`."""
-    return Owner(str(cluster.cluster_id), cluster.topic_ids(topics), output)
+    return CheckpointOwner(str(cluster.cluster_id), cluster.topic_ids(topics), output)
 
 
-def read_owner(checkpoint: str, spark: SparkSession | None = None) -> Owner | None:
+def read_owner(checkpoint: str, spark: SparkSession | None = None) -> CheckpointOwner | None:
     """What a checkpoint is of; None if there is none, or if only Spark could look and there is no session yet."""
     if spark is None and local_path(checkpoint) is None:
         return None
     text = read_text(f"{checkpoint}/{_NAME}", spark)
-    return None if text is None else Owner(**json.loads(text))
+    return None if text is None else CheckpointOwner(**json.loads(text))
 
 
-def write_owner(spark: SparkSession, checkpoint: str, owner: Owner) -> None:
+def write_owner(spark: SparkSession, checkpoint: str, owner: CheckpointOwner) -> None:
     write_text(spark, f"{checkpoint}/{_NAME}", json.dumps(asdict(owner), indent=2))
 
 
-def refuse_another(checkpoint: str, found: Owner, now: Owner) -> None:
+def refuse_another(checkpoint: str, found: CheckpointOwner, now: CheckpointOwner) -> None:
     """Raise unless a checkpoint is of what is read now, and of where it goes."""
     instead = "name another --output, and --checkpoint if you give one"
     if found.cluster_id != now.cluster_id:

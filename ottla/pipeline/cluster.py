@@ -1,9 +1,8 @@
-"""A Kafka, whichever: what a job asks of it before Spark starts, and how Spark reads its topics.
+"""Any Kafka: what a job asks it before Spark starts, and how Spark reads its topics.
 
-What the connector can't do goes through confluent-kafka: cluster id, partitions, where logs begin and end. The
-connector is always told which partitions to read, from where and to where (`assign`), because all other ways have
-traps: `subscribe` joins a group on the driver in one of the connector's modes, leaves internal topics out without a
-word in the other, and a range left open moves while a job looks at it twice.
+confluent-kafka does what the connector can't: cluster id, partitions, where logs begin and end. The connector always
+gets the partitions and the offsets to read (`assign`). `subscribe` would join a group on the driver in one of the
+connector's modes, and skip internal topics in the other; and a range without an end grows between two reads.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ottla.pipeline.address import Address, read_security
+from ottla.pipeline.address import ClusterAddress, read_security
 from ottla.pipeline.refusals import CannotUse, CannotWork
 from ottla.terminal.unreachable import nobody_answers
 
@@ -42,16 +41,16 @@ _SCHEMA: Final = (
 )
 _HEADERS_SCHEMA: Final = f"{_SCHEMA}, headers array<struct<key:string,value:binary>>"
 
-#: What librdkafka says of a broker that hangs up at it, when it is not a matter of certificates.
+#: librdkafka's words for a broker that closes the connection during the handshake.
 _NO_TLS: Final = "SSL handshake failed"
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
-#: For all that the connector reads. A consumer asks for the next records before it has to, and at a log's end the
-#: broker lets that wait for some; the connector's questions about offsets, two after each answer, wait behind it on the
-#: same connection. With Kafka's own 500 ms that is half a second for every partition.
+#: For all reads of the connector. Its consumer fetches ahead, and at a log's end this fetch waits at the broker. The
+#: connector's two requests about offsets wait behind it on the same connection: with Kafka's default of 500 ms, half a
+#: second for every partition.
 READER_OPTIONS: Final = {"kafka.fetch.max.wait.ms": "10"}
 
-#: librdkafka says in many lines what we say in one.
+#: librdkafka would log many lines; the refusal is one.
 _SILENT: Final = logging.getLogger("ottla.pipeline.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
@@ -98,23 +97,23 @@ def add_command_config(parser: argparse.ArgumentParser, option: str) -> None:
     )
 
 
-def find(options: argparse.Namespace, option: str = "--bootstrap-server") -> Cluster:
+def find(options: argparse.Namespace, option: str = "--bootstrap-server") -> KafkaCluster:
     """The cluster that this option names. Raises `Refusal`."""
     bootstrap: str = getattr(options, option.removeprefix("--").replace("-", "_"))
     file_option = _command_config(option)
     path: Path | None = getattr(options, file_option.removeprefix("--").replace("-", "_"))
     security = {} if path is None else read_security(path, file_option)
-    return Cluster(Address(bootstrap, security), options.timeout, option)
+    return KafkaCluster(ClusterAddress(bootstrap, security), options.timeout, option)
 
 
 def _command_config(option: str) -> str:
     return "--command-config" if option == "--bootstrap-server" else f"{option}-command-config"
 
 
-class Cluster:
-    """A Kafka that has answered."""
+class KafkaCluster:
+    """A Kafka that has answered, and its topics then."""
 
-    def __init__(self, address: Address, timeout_seconds: float, option: str = "--bootstrap-server") -> None:
+    def __init__(self, address: ClusterAddress, timeout_seconds: float, option: str = "--bootstrap-server") -> None:
         """Ask it for its topics. Raises `Refusal`; `option` is what the user called it."""
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import AdminClient
@@ -175,8 +174,7 @@ class Cluster:
     def spans(self, partitions: Collection[Partition], *, read_committed: bool = True) -> dict[Partition, Span]:
         """Where these logs begin and end now. Raises `CannotWork` if a leader can't be reached.
 
-        With `read_committed` a log ends where the first transaction begins that is still open; `read` waits in vain for
-        what is beyond.
+        With `read_committed` a log ends where the first open transaction begins; `read` would wait for what is beyond.
         """
         from confluent_kafka import IsolationLevel
         from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
@@ -216,7 +214,7 @@ class Cluster:
 
 def read(
     spark: SparkSession,
-    address: Address,
+    address: ClusterAddress,
     spans: Mapping[Partition, Span],
     *,
     read_committed: bool = True,
@@ -255,7 +253,7 @@ def read(
 
 def topic_stream(
     spark: SparkSession,
-    address: Address,
+    address: ClusterAddress,
     partitions: Collection[Partition],
     *,
     batch_records: int,

@@ -1,8 +1,8 @@
-"""Committing offsets for groups from Spark's tasks, where that takes nothing from anybody.
+"""Committing offsets for groups from Spark's tasks, without changing groups that work at the target.
 
-A group with members commits for itself, and a coordinator lets nobody else: such a group is left as it is, and named.
-Nor does a group go back: who has worked on at the target need not read again what the source's groups have still before
-them. Many groups are asked about at once, for each answer takes its time.
+A coordinator takes commits for a group with members from these members only: such a group is left as it is, and named.
+No committed offset goes back: a group that has worked on at the target does not read again. Many groups are asked at
+once, because each answer takes time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ottla.pipeline.address import Address
+from ottla.pipeline.address import ClusterAddress
 from ottla.pipeline.sender import Batches
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _COLUMNS: Final = ("group", "topic", "partition", "offset", "metadata")
-#: For each group: partitions committed, partitions that were there or further already, and why nothing was done.
+#: For each group: partitions committed, partitions that were at the offset or beyond it, and why nothing was done.
 _OUTCOME_SCHEMA: Final = "group string, written bigint, kept bigint, refusal string"
 _GROUPS_AT_ONCE: Final = 100
 _NOT_EMPTY: Final = "it has members there"
@@ -30,7 +30,7 @@ _Row: TypeAlias = tuple[str, str, int, int, str | None]
 _Outcome: TypeAlias = tuple[str, int, int, str | None]
 
 
-def committed(positions: DataFrame, address: Address) -> DataFrame:
+def committed(positions: DataFrame, address: ClusterAddress) -> DataFrame:
     """Commit when the result is asked for: group, written, kept, refusal; a line for each group.
 
     `positions` are group, topic, partition, offset, metadata. To do it again changes nothing.
@@ -39,7 +39,7 @@ def committed(positions: DataFrame, address: Address) -> DataFrame:
     return ordered.mapInArrow(_commit_all(address), _OUTCOME_SCHEMA)
 
 
-def _commit_all(address: Address) -> Callable[[Batches], Batches]:
+def _commit_all(address: ClusterAddress) -> Callable[[Batches], Batches]:
     def commit_all(batches: Batches) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
         from confluent_kafka.admin import AdminClient
@@ -63,7 +63,7 @@ def _rows(batches: Batches) -> Iterable[_Row]:
 
 
 def _commit(admin: AdminClient, groups: dict[str, list[_Row]]) -> list[_Outcome]:
-    """What came of it, group by group."""
+    """Commit, and return the outcome of each group."""
     from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
     outcomes: dict[str, _Outcome] = {}

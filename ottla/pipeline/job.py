@@ -34,13 +34,13 @@ class Job(Generic[JobPlan]):
     add_options: Callable[[argparse.ArgumentParser], None]
     check: Callable[[argparse.Namespace], JobPlan]
     """Before Spark starts. Raises `Refusal`."""
-    run: Callable[[SparkSession, JobPlan, Progress], Outcome]
+    run: Callable[[SparkSession, JobPlan, Progress], JobOutcome]
     needs_connector: bool = True
     """Whether it reads or writes topics through Spark; without, no jars are needed."""
 
 
 @dataclass
-class Outcome:
+class JobOutcome:
     """What a job has done. For the closing line, all of them; `found` is what `--json` adds."""
 
     rows: int

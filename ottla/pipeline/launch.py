@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.pipeline import machine
-from ottla.pipeline.job import Job, JobPlan, Outcome
+from ottla.pipeline.job import Job, JobOutcome, JobPlan
 from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse, CannotWork, Refusal
 from ottla.pipeline.session import open_session
@@ -126,7 +126,7 @@ def jars_folder(options: argparse.Namespace) -> Path | None:
     return jars
 
 
-def _tell(job: Job[Any], outcome: Outcome, seconds: float, *, as_json: bool) -> None:
+def _tell(job: Job[Any], outcome: JobOutcome, seconds: float, *, as_json: bool) -> None:
     """What was found, and the closing line."""
     rows, partitions, size = outcome.rows, outcome.partitions, outcome.bytes
     if as_json:

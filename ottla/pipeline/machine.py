@@ -1,4 +1,4 @@
-"""What Spark needs of this machine: the [spark] extra, and a Java. Looked at before anything is started."""
+"""What Spark needs on this machine: the [spark] extra, and a Java. Checked before anything is started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 from ottla.pipeline.refusals import CannotWork
 
 JAVA_VERSION_MIN: Final = 17
-#: From Java 23 on Subject.getSubject is refused, which the Hadoop of Spark 4.0 asks.
+#: Java 23 refuses Subject.getSubject, which the Hadoop of Spark 4.0 calls.
 JAVA_VERSION_MAX: Final = 22
 _ANSWER_SECONDS_MAX: Final = 30.0
 #: `openjdk version "17.0.15"`, and `java version "1.8.0_392"` of old.

@@ -1,8 +1,8 @@
 """Holding back a task's records until they are due.
 
-Time is that of the recording, divided by the speed, from one moment on: the lead, in which a producer finds its broker,
-after the first record was there. Nothing adds up: a record that is late doesn't make the next one late. How late the
-latest was is kept, for people to judge by.
+A record is due when the recording's time up to it, divided by the speed, has passed since the start. The start is
+`LEAD_SECONDS` after the first record was read, so that the producer can connect. Lateness does not add up: a late
+record does not delay the next one. The largest lateness is kept.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import pyarrow
 
 LEAD_SECONDS: Final = 1.0
-#: What was late goes in pieces, between which the producer is looked after.
+#: Late records go in pieces, so that the producer is polled between them.
 _PIECE_ROWS_MAX: Final = 500
 
 
-class Pace:
-    """When recorded moments are now. `seconds` is a clock, and `sleep` waits by it."""
+class ReplayPace:
+    """The pace of a replay. `seconds` is a clock, and `sleep` waits by it."""
 
     def __init__(
         self,

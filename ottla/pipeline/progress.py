@@ -1,4 +1,4 @@
-"""What a job does: a line for each step and, on a terminal, how many of Spark's tasks are done."""
+"""The progress of a job: a line for each step and, on a terminal, how many of Spark's tasks are done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOK_SECONDS: Final = 0.2
 
 
 class Progress:
-    """Says what a job does. On anything but a terminal, steps are all it says."""
+    """Prints the progress of a job. Without a terminal it prints the steps only."""
 
     def __init__(self, job_name: str) -> None:
         self._job_name = job_name
@@ -27,7 +27,7 @@ class Progress:
 
     @contextmanager
     def watching(self, context: SparkContext) -> Iterator[None]:
-        """Show how far Spark is, for the length of the `with`."""
+        """Show the number of finished tasks during the `with`."""
         if not news.is_live():
             yield
             return

@@ -14,12 +14,12 @@ class Refusal(Exception):
 
 
 class CannotUse(Refusal):
-    """What the user wrote can't be used, whatever the world is like."""
+    """What the user wrote can't be used in any surroundings."""
 
     exit_code = EXIT_USAGE
 
 
 class CannotWork(Refusal):
-    """The world is not as the job needs it: nobody answers, a topic is missing, a target is not empty."""
+    """The surroundings are not as the job needs them: no broker answers, a topic is missing, a target is not empty."""
 
     exit_code = EXIT_MACHINE

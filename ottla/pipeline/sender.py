@@ -2,9 +2,9 @@
 
 Spark's own sink gives records the time of the write, and says nothing until the end. Here a task gets records as Arrow
 batches and hands them to confluent-kafka, whose producer is idempotent: in order within a partition, and a retry on the
-wire doubles nothing. A task that Spark begins again would; the caller decides what to do about that.
+wire doubles nothing. A task that Spark repeats would double its records; the caller has to prevent that.
 
-Modules that tasks import have to be where the executors are: the package is installed there, or comes by --py-files.
+Executors import these modules: the package is installed there, or comes with --py-files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ottla.pipeline.address import Address
+from ottla.pipeline.address import ClusterAddress
 
 if TYPE_CHECKING:
     import pyarrow
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 #: What of `to send` (transforms/records.py) goes to the tasks.
 COLUMNS: Final = ("partition", "key", "value", "headers", "timestamp_ms")
 _SENT_SCHEMA: Final = "rows bigint, bytes bigint"
-#: librdkafka lets the client choose; what a broker refuses, it says.
+#: librdkafka's maximum, so that the broker's limit decides.
 _MESSAGE_BYTES_MAX: Final = 1_000_000_000
 _PRODUCER: Final = {
     "delivery.report.only.error": True,
     "enable.idempotence": True,
-    #: Nothing is sent behind a record that a broker won't have: what a partition has, it has from the beginning.
+    #: After a refused record nothing more is sent, so a partition has the records up to it without a gap.
     "enable.gapless.guarantee": True,
     "batch.size": 1_000_000,
     "message.max.bytes": _MESSAGE_BYTES_MAX,
@@ -42,13 +42,13 @@ Batches: TypeAlias = "Iterable[pyarrow.RecordBatch]"
 
 
 class NotSentError(Exception):
-    """A record a broker or a client won't have; the text says why."""
+    """A broker or the client refused a record; the text says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"cannot send: {reason}")
 
 
-def sent(records: DataFrame, address: Address, topic: str) -> DataFrame:
+def sent(records: DataFrame, address: ClusterAddress, topic: str) -> DataFrame:
     """Send records (`to send`) when the result is asked for: rows and bytes, a line for each task.
 
     Records of a partition go in the order they have within a task.
@@ -56,7 +56,7 @@ def sent(records: DataFrame, address: Address, topic: str) -> DataFrame:
     return records.select(*COLUMNS).mapInArrow(_send_all(address, topic), _SENT_SCHEMA)
 
 
-def _send_all(address: Address, topic: str) -> Callable[[Batches], Batches]:
+def _send_all(address: ClusterAddress, topic: str) -> Callable[[Batches], Batches]:
     def send_all(batches: Batches) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
@@ -66,7 +66,7 @@ def _send_all(address: Address, topic: str) -> Callable[[Batches], Batches]:
     return send_all
 
 
-def send(batches: Batches, address: Address, topic: str, *, linger_ms: int = _LINGER_MS) -> tuple[int, int]:
+def send(batches: Batches, address: ClusterAddress, topic: str, *, linger_ms: int = _LINGER_MS) -> tuple[int, int]:
     """Send a task's records (`to send`, and any columns more) and wait until a broker has them all.
 
     Returns rows and bytes. `linger_ms` is how long a record may wait for others to go with.
@@ -89,7 +89,7 @@ def send(batches: Batches, address: Address, topic: str, *, linger_ms: int = _LI
             rows += batch.num_rows
             producer.poll(0)
             _raise_first(failures, topic)
-        #: Not `flush`: a fatal error is raised by it after other callbacks were called, which Python doesn't bear.
+        #: Not `flush`: it would raise a fatal error after other callbacks were called, which Python does not allow.
         while len(producer):
             producer.poll(_POLL_SECONDS)
             _raise_first(failures, topic)

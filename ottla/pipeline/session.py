@@ -1,4 +1,4 @@
-"""Spark, as the jobs need it: pinned jars, settings, a JVM whose chatter goes to a file.
+"""A Spark session for a job: pinned jars, settings, and a JVM that logs to a file.
 
 Run by `ottla pipeline`, a job starts a JVM of its own: `local[*]` unless `--conf spark.master=…` says otherwise. The
 JVM works in a temporary folder, because Spark 4 leaves one called `artifacts` where it works, and what it logs is kept
@@ -45,11 +45,12 @@ EXCLUDES: Final = (
 )
 _CONNECTOR_CLASS: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
-#: For every session. Times are UTC wherever a person or another program meets them. Debugging is that each call of
-#: PySpark looks where in our code it came from, which takes longer than what is called. The rule leaves out of a plan
-#: what turns out to be empty, and with it what was to be observed there: who asks for that would wait for ever.
-#: Of the records for a task of ours Spark looks after each one how long they are by now, and where headers are missing
-#: that takes the longer the more there are; so there are few at a time (the default is 10,000, at twice the time).
+#: For every session.
+#: - Spark measures a batch for Python after each record. Where headers are missing, that takes longer the larger the
+#:   batch is: 10,000 records, the default, take twice the time.
+#: - The rule removes empty parts of a plan. An `Observation` in a removed part never gets its values, and `get` blocks.
+#: - Debugging looks up the line of code that made each PySpark call, which takes longer than the call.
+#: - All times are UTC.
 _ALWAYS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
@@ -57,24 +58,24 @@ _ALWAYS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
 }
-#: For a JVM that we start ourselves.
+#: For a JVM that the job starts itself.
 _OWN: Final = {
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
     "spark.driver.memory": "1g",
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
 }
-#: PySpark's word for a JVM that doesn't get as far as talking to us, and how such a one says why.
+#: PySpark's error for a JVM that ends before it connects, and the line in which the JVM says why.
 _NEVER_SPOKE: Final = "JAVA_GATEWAY_EXITED"
 _DIED: Final = re.compile(r'^(?:Exception in thread "main"|Error:) (.+)$', re.MULTILINE)
-#: How Python begins to say what it died of.
+#: The first line of a Python traceback.
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _END_SECONDS_MAX: Final = 10.0
 _DOWNLOAD_ATTEMPTS: Final = 3
 
 
 def is_submitted() -> bool:
-    """Whether spark-submit runs us: it has told us where its JVM listens."""
+    """Whether spark-submit runs this process: it sets the port of its JVM."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -152,7 +153,7 @@ def _own_session(
             try:
                 yield spark
             except Py4JJavaError as error:
-                #: What it says is in the JVM, and is gone with it.
+                #: The message is in the JVM, so it is read before the JVM ends.
                 raise CannotWork(_failure(error, log)) from error
     except (PySparkException, Py4JError) as error:
         raise CannotWork(_failure(error, log)) from error
@@ -161,7 +162,7 @@ def _own_session(
 
 
 def _launched_jvm(conf: SparkConf, folder: Path, log: Path) -> Any:
-    """Start Spark's JVM. A registry may fail to hand over one of the jars; asked again it mostly does."""
+    """Start Spark's JVM. A download of a jar may fail once; then it starts again."""
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
@@ -178,7 +179,7 @@ def _launched_jvm(conf: SparkConf, folder: Path, log: Path) -> Any:
 
 def _end_jvm(gateway: Any) -> None:
     gateway.shutdown()
-    gateway.proc.stdin.close()  # the JVM ends when nobody can tell it anything any more
+    gateway.proc.stdin.close()  # the JVM ends when its stdin does
     try:
         gateway.proc.wait(_END_SECONDS_MAX)
     except subprocess.TimeoutExpired:
@@ -188,10 +189,10 @@ def _end_jvm(gateway: Any) -> None:
 
 @contextmanager
 def _ctrl_c_held_back() -> Iterator[None]:
-    """While Spark starts; a JVM that is left by who started it is there for ever. A second Ctrl-C isn't held back.
+    """Delay Ctrl-C while Spark starts: the JVM does not end with its parent process, so the session has to stop it.
 
-    After it Ctrl-C is Python's own again. PySpark's answer to it would be a call to the JVM amid the one under way,
-    which breaks both; an exception is enough, for on its way out it stops the session and all that runs.
+    A second Ctrl-C is not delayed. Afterwards Python's own handler is in place, not PySpark's: that one calls the JVM
+    in the middle of another call, which breaks both. An exception is enough, because it stops the session.
     """
     if current_thread() is not main_thread():
         yield
@@ -213,7 +214,7 @@ def _ctrl_c_held_back() -> Iterator[None]:
 
 
 def _silence_py4j() -> None:
-    """Of calls that Ctrl-C breaks off it tells with a stack trace each, partly by the root's logger."""
+    """py4j logs a stack trace for each call that Ctrl-C interrupts, partly through the root logger."""
     logging.getLogger("py4j").propagate = False
     logging.getLogger().addFilter(_is_not_py4j)
 
@@ -240,7 +241,7 @@ def _has_connector(spark: SparkSession) -> bool:
 
 
 def _failure(error: Exception, log: Path) -> str:
-    """What Spark died of, in one line; the rest of what it said is kept."""
+    """Why Spark failed, in one line. Its log is kept."""
     said = log.read_text(errors="replace") if log.exists() else ""
     kept = Path(tempfile.gettempdir()) / f"{log.parent.name}.log"
     kept.write_text(said)
@@ -254,7 +255,7 @@ def _failure(error: Exception, log: Path) -> str:
 
 
 def _reason(text: str) -> str:
-    """The line that says most of a JVM's stack trace: Python's own, the innermost cause, or else the first."""
+    """The line of a JVM's stack trace that explains most: Python's error, else the innermost cause, else the first."""
     if said := _python_reason(text):
         return said
     lines = [line.strip().lstrip(": ") for line in text.splitlines() if line.strip()]
@@ -265,6 +266,6 @@ def _reason(text: str) -> str:
 
 
 def _python_reason(text: str) -> str | None:
-    """What a task's Python died of: the last line of its traceback that isn't indented; behind it the JVM's begins."""
+    """The error of a task's Python: the last line of its traceback that isn't indented. The JVM's trace follows it."""
     traceback = text.rpartition(_TRACEBACK)[2].partition("\n\tat ")[0] if _TRACEBACK in text else ""
     return next((line for line in reversed(traceback.splitlines()) if line and not line[0].isspace()), None)

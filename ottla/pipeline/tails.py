@@ -1,7 +1,7 @@
 """The last record of a log, which says how far a mirror has come.
 
-The last offset need not have a record: there may be a transaction's marker, or a batch that compaction has emptied. So
-it is looked for from further and further back.
+The last offset may have no record, but a transaction's marker, or a batch that compaction has emptied. So the search
+begins further and further back.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from ottla.pipeline.cluster import Cluster, Partition, Span
+from ottla.pipeline.cluster import KafkaCluster, Partition, Span
 from ottla.pipeline.refusals import CannotWork
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-#: A consumer is given by confluent-kafka only with a group; it is assigned its partitions, and commits nothing.
+#: confluent-kafka requires a group id. The consumer joins no group and commits nothing: its partitions are assigned.
 _CONSUMER: Final = {
     "client.id": "ottla-pipeline",
     "group.id": "ottla-pipeline",
@@ -29,7 +29,7 @@ _FURTHER: Final = 16
 _POLL_SECONDS: Final = 0.1
 
 
-def last_records(cluster: Cluster, spans: Mapping[Partition, Span]) -> dict[Partition, Message | None]:
+def last_records(cluster: KafkaCluster, spans: Mapping[Partition, Span]) -> dict[Partition, Message | None]:
     """The last record of each of these pieces, or None. Raises `CannotWork` if it takes too long."""
     from confluent_kafka import Consumer
 

@@ -1,8 +1,7 @@
 """Topics to write to: there, and, where a job has two clusters, as wide as at the source.
 
-Made to be as at a source, a topic gets what the source's own says of keeping records, and nothing else of its settings:
-those are the target's business. Above all not `message.timestamp.type`, with which every record would have the time of
-the copy.
+A topic that is created as at a source gets the source's settings of retention and compaction, and no others. In
+particular it does not get `message.timestamp.type`, with which every record would have the time of the copy.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from ottla.pipeline.cluster import Cluster
+from ottla.pipeline.cluster import KafkaCluster
 from ottla.pipeline.refusals import CannotUse, CannotWork
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _AS_THERE: Final = " as it is at the source"
 _LOOK_SECONDS: Final = 0.05
 
 
-def refuse_same(source: Cluster, target: Cluster) -> None:
+def refuse_same(source: KafkaCluster, target: KafkaCluster) -> None:
     """Raise if both are one cluster, by whatever addresses."""
     if source.cluster_id == target.cluster_id:
         raise CannotUse(
@@ -43,7 +42,7 @@ def refuse_same(source: Cluster, target: Cluster) -> None:
         )
 
 
-def refuse_wider(source: Cluster, target: Cluster, topics: Sequence[str]) -> None:
+def refuse_wider(source: KafkaCluster, target: KafkaCluster, topics: Sequence[str]) -> None:
     """Raise if one of these topics has more partitions at the target."""
     for topic in topics:
         here, there = len(source.topics[topic]), len(target.topics.get(topic, []))
@@ -54,7 +53,7 @@ def refuse_wider(source: Cluster, target: Cluster, topics: Sequence[str]) -> Non
             )
 
 
-def refuse_narrower(source: Cluster, target: Cluster, topic: str, name: str) -> None:
+def refuse_narrower(source: KafkaCluster, target: KafkaCluster, topic: str, name: str) -> None:
     """Raise if a topic has fewer partitions at the target, where it has this name."""
     here, there = len(source.topics[topic]), len(target.topics[name])
     if there < here:
@@ -64,7 +63,7 @@ def refuse_narrower(source: Cluster, target: Cluster, topic: str, name: str) -> 
         )
 
 
-def refuse_times_not_kept(target: Cluster, topics: Sequence[str]) -> None:
+def refuse_times_not_kept(target: KafkaCluster, topics: Sequence[str]) -> None:
     """Raise if one of these topics gives records the time of the write."""
     there = [topic for topic in topics if topic in target.topics]
     for topic, settings in _settings(target, there).items():
@@ -75,7 +74,7 @@ def refuse_times_not_kept(target: Cluster, topics: Sequence[str]) -> None:
             )
 
 
-def compacted(target: Cluster, topics: Sequence[str]) -> set[str]:
+def compacted(target: KafkaCluster, topics: Sequence[str]) -> set[str]:
     """Those of these topics that the target compacts."""
     return {
         topic
@@ -84,7 +83,7 @@ def compacted(target: Cluster, topics: Sequence[str]) -> set[str]:
     }
 
 
-def make(target: Cluster, topic: str, partitions: int, settings: dict[str, str]) -> None:
+def make(target: KafkaCluster, topic: str, partitions: int, settings: dict[str, str]) -> None:
     """Make a topic, and return when the cluster knows it. Raises `CannotWork`."""
     from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
@@ -92,7 +91,7 @@ def make(target: Cluster, topic: str, partitions: int, settings: dict[str, str])
     _until_led(target, {topic: partitions})
 
 
-def make_as_wide(source: Cluster, target: Cluster, names: dict[str, str]) -> None:
+def make_as_wide(source: KafkaCluster, target: KafkaCluster, names: dict[str, str]) -> None:
     """Make topics and add partitions at the target, until there are as many. Raises `CannotWork`.
 
     `names` are what the topics are called there, by what they are called here.
@@ -118,7 +117,7 @@ def make_as_wide(source: Cluster, target: Cluster, names: dict[str, str]) -> Non
         _until_led(target, {name: len(source.topics[topic]) for topic, name in names.items()})
 
 
-def _until_led(target: Cluster, widths: dict[str, int]) -> None:
+def _until_led(target: KafkaCluster, widths: dict[str, int]) -> None:
     """Return when these topics have as many partitions, all with a leader; from then on the cluster knows them."""
     deadline_seconds = time.monotonic() + target.timeout_seconds
     while time.monotonic() < deadline_seconds:
@@ -137,7 +136,7 @@ def _until_led(target: Cluster, widths: dict[str, int]) -> None:
     )
 
 
-def _settings(cluster: Cluster, topics: Sequence[str]) -> dict[str, dict[str, tuple[str, bool]]]:
+def _settings(cluster: KafkaCluster, topics: Sequence[str]) -> dict[str, dict[str, tuple[str, bool]]]:
     """Settings of topics: the value, and whether it is the topic's own."""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import ConfigResource, ConfigSource  # type: ignore[attr-defined]
@@ -157,7 +156,7 @@ def _settings(cluster: Cluster, topics: Sequence[str]) -> dict[str, dict[str, tu
         ) from None
 
 
-def _wait(target: Cluster, answers: dict[str, Future[None]], how: str = "") -> None:
+def _wait(target: KafkaCluster, answers: dict[str, Future[None]], how: str = "") -> None:
     from confluent_kafka import KafkaException
 
     for topic, answer in answers.items():

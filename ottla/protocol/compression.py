@@ -63,14 +63,11 @@ class CompressionType(IntEnum):
 _ASSIGNED: Final = tuple(CompressionType)
 
 
-def decompress(
-    compression_type: int, data: Buffer, limit_bytes: int = DECOMPRESSED_BYTES_MAX, *, magic: int = 2
-) -> Buffer:
+def decompress(compression_type: int, data: Buffer, limit_bytes: int = DECOMPRESSED_BYTES_MAX) -> Buffer:
     """Unpack the records of one batch.
 
     Others have their turn in between. Raises `DecompressionError` for bytes that aren't what the codec says,
-    `DecompressionLimitError` past `limit_bytes`, `RequestLimitError` past what the whole request may unpack to. `magic`
-    matters to lz4 alone.
+    `DecompressionLimitError` past `limit_bytes`, `RequestLimitError` past what the whole request may unpack to.
     """
     view = memoryview(data)
     match CompressionType.of(compression_type):
@@ -81,7 +78,7 @@ def decompress(
         case CompressionType.SNAPPY:
             return xerial_snappy.decompress_stream(view, limit_bytes)
         case CompressionType.LZ4:
-            return lz4_frame.decompress_frame(view, limit_bytes, ignore_header_checksum=magic == 0)
+            return lz4_frame.decompress_frame(view, limit_bytes)
         case CompressionType.ZSTD:
             return _decompress_zstd(view, limit_bytes)
 

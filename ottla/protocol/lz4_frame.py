@@ -3,8 +3,7 @@
     04 22 4D 18 │ FLG │ BD │ content size? (8) │ header checksum │ block… │ 00 00 00 00 │ content checksum? (4)
 
 Kafka reads one frame of version 1 with independent blocks, verifies the checksums of the header and of the blocks, and
-ignores the content's size and checksum and whatever follows the frame. Magic 0 messages carry a header checksum that
-old clients computed wrongly, so there it isn't looked at.
+ignores the content's size and checksum and whatever follows the frame.
 
 So the header is judged here, and the library gets a fresh one without the optional fields: then it ignores what Kafka
 ignores. What is written has blocks of 64 KiB and no checksum but the header's.
@@ -29,11 +28,11 @@ _LEVEL_SLOW_MIN: Final = 3
 _CHECKSUM_BYTES: Final = 4
 
 
-def decompress_frame(data: memoryview, limit_bytes: int, *, ignore_header_checksum: bool = False) -> bytearray:
+def decompress_frame(data: memoryview, limit_bytes: int) -> bytearray:
     """Unpack the first frame in `data`, to `limit_bytes` at most."""
     import lz4.frame  # the library loads when the first such batch comes
 
-    header, position, has_content_checksum = _plain_header(data, ignore_header_checksum)
+    header, position, has_content_checksum = _plain_header(data)
     context = lz4.frame.create_decompression_context()
     unpacked = Unpacked(limit_bytes)
     try:
@@ -68,7 +67,7 @@ def compress_frame(data: Buffer, level: int = LEVEL_DEFAULT) -> bytes:
     return packed
 
 
-def _plain_header(data: memoryview, ignore_checksum: bool) -> tuple[bytes, int, bool]:
+def _plain_header(data: memoryview) -> tuple[bytes, int, bool]:
     """Judge the header as Kafka does.
 
     Returns (one that says the same without optional fields, where the blocks begin, whether a checksum follows them).
@@ -84,7 +83,7 @@ def _plain_header(data: memoryview, ignore_checksum: bool) -> tuple[bytes, int, 
     checksum_at = 14 if flags & 0x08 else 6
     if len(data) <= checksum_at:
         raise DecompressionError("the lz4 frame header is cut short")
-    if not ignore_checksum and data[checksum_at] != _header_checksum(bytes(data[4:checksum_at])):
+    if data[checksum_at] != _header_checksum(bytes(data[4:checksum_at])):
         raise DecompressionError("the lz4 frame header fails its checksum")
     descriptor = bytes((flags & 0b1111_0000, block_descriptor))
     header = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))

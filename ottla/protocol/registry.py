@@ -14,9 +14,12 @@ from ottla.protocol.primitives import Message
 
 
 class Api:
-    """One API: its key and name, the versions Apache Kafka defines, and its two message classes."""
+    """One API: its key and name, the versions Apache Kafka defines, and its two message classes.
 
-    def __init__(self, key: int, name: str, module: str, first: int, last: int, flexible_from: int) -> None:
+    `module` is None for the APIs that only have a name here: `generate.modules.NAMES_ONLY`.
+    """
+
+    def __init__(self, key: int, name: str, module: str | None, first: int, last: int, flexible_from: int) -> None:
         self.key = key
         self.name = name
         self.module = module

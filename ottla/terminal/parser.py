@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ottla.nearest import may_mean, nearest
 from ottla.terminal.exit_codes import EXIT_USAGE, fail
+from ottla.text.nearest import may_mean, nearest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from ottla.coordinator.notes import Cause
 from ottla.events.kind import KINDS, Kind
-from ottla.nearest import nearest
 from ottla.protocol.registry import all_apis
+from ottla.text.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

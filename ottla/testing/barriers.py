@@ -1,4 +1,4 @@
-"""Barriers in a test's hands: requests that are held until the test lets them go.
+"""Barriers: requests that are held until the test lets them go.
 
     with kafka.hold("SyncGroup", group="kitchen", role="leader") as held:
         held.wait()                       # it is there, and has no effect yet
@@ -11,8 +11,8 @@ aimed at is held; each can be let go, refused, changed or lost by itself, in any
     with kafka.hold(timer="session", group="kitchen", member="ana-*") as held:
         kafka.advance(45_000)             # ana's session is over, and her group does not know yet
 
-Deadlines of the broker's are held in the same way: timers of groups, and the failover of a node that has died. So is
-what is appended to a topic, or written by a group: `append="__consumer_offsets"`.
+Deadlines of the broker are held in the same way: timers of groups and of transactions, and the failover of a node that
+has died. So are appends to a topic, and what groups and transactional ids write: `append="__consumer_offsets"`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
     from ottla.control.faults.fault import Fault as BrokerFault
-    from ottla.control.faults.keeping import Kept
+    from ottla.control.faults.holds import Held
     from ottla.testing.inside import Looks
 
 T = TypeVar("T")
@@ -40,22 +40,23 @@ class NothingHeld(AssertionError):
 
 
 class HeldRequest:
-    """A held request, answer, deadline or write of a group."""
+    """A held request, answer, deadline, or write of a group or a transactional id."""
 
-    def __init__(self, inside: Looks, held: Kept) -> None:
+    def __init__(self, inside: Looks, held: Held) -> None:
         self._inside = inside
         self._held = held
         self.number = held.number
-        #: "request" or "answer"; of deadlines "session", "join", "sync" or "failover"; or "append".
+        #: "request" or "answer"; of deadlines the timer's word, such as "session", or "failover"; or "append".
         self.at = held.at
         #: None for a deadline, as is `client_id`.
-        self.api = held.api
-        self.client_id = held.client_id
+        self.api = held.hit.api
+        self.client_id = held.hit.client_id
         #: What does not apply is None.
-        self.group_id = held.group_id
-        self.member_id = held.member_id
-        #: Who was asked; who coordinates the group; or who has died.
-        self.node_id = held.node_id
+        self.group_id = held.hit.group_id
+        self.member_id = held.hit.member_id
+        self.transactional_id = held.hit.transactional_id
+        #: The node that was asked, that coordinates the group or the transactional id, or that has died.
+        self.node_id = held.hit.node_id
 
     def __repr__(self) -> str:
         if self.api is None:
@@ -110,12 +111,12 @@ class HeldRequest:
 class Hold:
     """Holds all requests of its aim, until the end of its block, or `end`."""
 
-    def __init__(self, inside: Looks, wish: dict[str, Any], place: str) -> None:
+    def __init__(self, inside: Looks, specification: dict[str, Any], place: str) -> None:
         from ottla.control.faults.engine import hold_of
 
         self._inside = inside
         self._place = place
-        self._fault: BrokerFault = inside.look(lambda server: server.faults.hold(wish))
+        self._fault: BrokerFault = inside.look(lambda server: server.faults.hold(specification))
         self.number = self._fault.number
         self._hold = hold_of(self._fault)
 

@@ -396,7 +396,7 @@ def setting_text(value: object) -> str:
 
 def _unknown_setting(name: str) -> str:
     """What is said of it: in a test it is a mistake, and the test would be about another broker than it says."""
-    from ottla.nearest import nearest
     from ottla.settings.table import all_settings
+    from ottla.text.nearest import nearest
 
     return f"there is no setting {name}; {nearest(name, all_settings())}"

@@ -1,4 +1,4 @@
-"""The part of `Broker` that makes things go wrong, and holds them.
+"""The part of `Broker` that sets faults and holds.
 
 kafka.fault("Produce", topic="orders").answer("NOT_ENOUGH_REPLICAS").once()
 with kafka.hold("SyncGroup", group="kitchen", role="leader") as held: ...
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Faulting:
-    """Whatever has a broker that things may go wrong in derives from this, and says how to get inside."""
+    """Base of the classes that have a broker with faults: `look` gets into the broker."""
 
     def look(self, at: Callable[[Server], T], /) -> T:
         """Call this function in the broker's event loop and return its result."""
@@ -33,17 +33,17 @@ class Faulting:
         """Describe a fault, beginning with its aim: some of Kafka's APIs by name, and further conditions, such as
         topic="orders"; see docs/faults.md. Then say what happens, and how often.
         """
-        return self.faults.plan(_wish(apis, aim), _place())
+        return self.faults.plan(_specification(apis, aim), _place())
 
     def hold(self, *apis: str, **aim: Any) -> Hold:
         """Hold each request of this aim, or with at="answer" its answer, until it is let go.
 
-        Without an API: timer="session" ("join", "sync") holds expired timers of groups, failover=2 the failover from
-        node 2 after its death, append="orders" appends to a topic.
+        Without an API: timer="session" ("join", "sync", "transaction-timeout") holds expired timers of groups and
+        transactions, failover=2 the failover from node 2 after its death, append="orders" appends to a topic.
         """
         from ottla.testing.barriers import Hold
 
-        hold = Hold(self, _wish(apis, aim), place := _place())
+        hold = Hold(self, _specification(apis, aim), place := _place())
         self.faults.place(hold.number, place)
         return hold
 
@@ -60,11 +60,11 @@ class Faulting:
             self.faults.check()
 
 
-def _wish(apis: tuple[str, ...], aim: dict[str, Any]) -> dict[str, Any]:
+def _specification(apis: tuple[str, ...], aim: dict[str, Any]) -> dict[str, Any]:
     return {"api": list(apis), **aim} if apis else aim
 
 
 def _place() -> str:
-    """Where in the test a broker was asked for something, such as test_orders.py:12."""
+    """The line of the test that called, such as test_orders.py:12."""
     frame = sys._getframe(2)
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -1,4 +1,4 @@
-"""Faults in a test's hands: what goes wrong, for whom, how often, and whether it did.
+"""Faults as a test sets them: at what they are aimed, what goes wrong, how often, and whether it did.
 
     kafka.fault("Produce", topic="orders").answer("NOT_ENOUGH_REPLICAS").once()
     kafka.fault("JoinGroup", group="kitchen", client_id="ana").drop_answer().times(2)
@@ -16,15 +16,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from ottla.control.faults.misuse import BadFault
+from ottla.control.faults.verbs import Verbs
 from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
     from ottla.broker.lifecycle.server import Server
     from ottla.control.faults.fault import Fault as BrokerFault
-    from ottla.control.faults.fault import Hit
+    from ottla.control.faults.occurrence import Hit
     from ottla.testing.inside import Looks
 
 
@@ -32,13 +34,17 @@ class FaultNeverFired(AssertionError):
     """The test has set faults that never happened, so it proves nothing about them."""
 
 
-class Fault:
+class Fault(Verbs):
     """A fault: described step by step, then set."""
 
-    def __init__(self, inside: Looks, wish: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]) -> None:
-        """`wish`: its aim. `place`: where in the test it was written. `is_set`: called when it is, with its number."""
+    def __init__(
+        self, inside: Looks, specification: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]
+    ) -> None:
+        """`specification`: its aim. `place`: where in the test it was written. `is_set`: called with its number when it
+        is set.
+        """
         self._inside = inside
-        self._wish = wish
+        self._specification = specification
         self._place = place
         self._tell_set = is_set
         self._has_verb = False
@@ -47,91 +53,6 @@ class Fault:
 
     def __repr__(self) -> str:
         return f"a fault at {self._place} that is not set" if self._set is None else str(self._set)
-
-    # --- what happens ---
-
-    def answer(self, error: str, *, whole: bool = False) -> Self:
-        """Answer with this error of Kafka's, such as "NOT_LEADER_OR_FOLLOWER". The request has no effect.
-
-        Only the topics and partitions of the aim get the error; whole: the whole request gets it.
-        """
-        return self._do("answer", error=error, whole=whole)
-
-    def drop_request(self) -> Self:
-        """Lose the request: it has no effect, and the client waits."""
-        return self._do("drop_request")
-
-    def drop_answer(self) -> Self:
-        """Serve the request, and lose the answer."""
-        return self._do("drop_answer")
-
-    def delay(self, ms: int) -> Self:
-        """Delay the request, by the broker's clock."""
-        return self._do("delay", ms=ms)
-
-    def delay_answer(self, ms: int) -> Self:
-        """Serve the request at once, and delay the answer."""
-        return self._do("delay_answer", ms=ms)
-
-    def cut(
-        self,
-        after_bytes: int | None = None,
-        *,
-        at: Literal["request", "answer", "end"] | None = None,
-        reset: bool = False,
-    ) -> Self:
-        """Close the connection at the request, which then has no effect, at the answer, at its end, or after some bytes
-        of it. reset: reset the connection, as a crash does.
-        """
-        return self._do("cut", after_bytes=after_bytes, at=at, reset=reset)
-
-    def trickle(self, bytes_count: int = 1, *, every_ms: int = 10) -> Self:
-        """Send the answer a few bytes at a time."""
-        return self._do("trickle", bytes_count=bytes_count, every_ms=every_ms)
-
-    def black_hole(self) -> Self:
-        """Ignore everything that the client sends."""
-        return self._do("black_hole")
-
-    def turn_away(self, *, reset: bool = False) -> Self:
-        """Close, or reset, each new connection at once. It can be aimed at a node, a listener or a connection."""
-        return self._do("turn_away", reset=reset)
-
-    def duplicate(self) -> Self:
-        """Serve the request twice, as after a retry; answer once."""
-        return self._do("duplicate")
-
-    def throttle(self, ms: int) -> Self:
-        """Tell the client that it is throttled for this time."""
-        return self._do("throttle", ms=ms)
-
-    def stale_leader(self, node_id: int | None = None) -> Self:
-        """Name this node, by default any other one, as leader in metadata."""
-        return self._do("stale_leader", node_id=node_id)
-
-    def stale_coordinator(self, node_id: int | None = None) -> Self:
-        """Name this node, by default any other one, as coordinator."""
-        return self._do("stale_coordinator", node_id=node_id)
-
-    def pose_as(self, release: str) -> Self:
-        """Offer only the APIs and versions of this release of Kafka, such as "3.9"."""
-        return self._do("pose_as", release=release)
-
-    def change(self, function: Callable[[Any], Any]) -> Self:
-        """Change the answer: the function gets a decoded copy, and changes it or returns another one."""
-        return self._do("change", function=function)
-
-    def fail_append(self, reason: str = "No space left on device") -> Self:
-        """Let the disk refuse appends to a topic or, aimed at a group, the writes of that group."""
-        return self._do("fail_append", reason=reason)
-
-    def lose_record(self) -> Self:
-        """Lose a write of a group, such as a commit. The loss shows only when the group is read again."""
-        return self._do("lose_record")
-
-    def slow_disk(self, ms: int) -> Self:
-        """Let each produce request wait this long for the disk."""
-        return self._do("slow_disk", ms=ms)
 
     # --- how often ---
 
@@ -217,32 +138,28 @@ class Fault:
 
     def _do(self, verb: str, **arguments: Any) -> Self:
         self._check_open()
-        self._wish[verb] = arguments
+        self._specification[verb] = arguments
         self._has_verb = True
         return self._maybe_set()
 
     def _happen(self, **times: Any) -> Self:
         self._check_open()
-        self._wish.update(times)
+        self._specification.update(times)
         self._has_times = True
         return self._maybe_set()
 
     def _check_open(self) -> None:
         if self._set is not None:
-            from ottla.control.faults.misuse import BadFault
-
             raise BadFault(f"{self._set} is set already; say all that happens first, and then how often, once")
 
     def _maybe_set(self) -> Self:
         if self._has_verb and self._has_times:
-            self._set = self._inside.look(lambda server: server.faults.set(self._wish))
+            self._set = self._inside.look(lambda server: server.faults.set(self._specification))
             self._tell_set(self, self._set.number)
         return self
 
     def _is_set(self) -> BrokerFault:
         if self._set is None:
-            from ottla.control.faults.misuse import BadFault
-
             raise BadFault(self.unset())
         return self._set
 
@@ -313,7 +230,7 @@ class Faults:
         if unset or never:
             raise FaultNeverFired(_told([*unset, *never]))
 
-    def plan(self, wish: dict[str, Any], place: str) -> Fault:
+    def plan(self, specification: dict[str, Any], place: str) -> Fault:
         """Begin to describe a fault."""
 
         def is_set(fault: Fault, number: int) -> None:
@@ -321,7 +238,7 @@ class Faults:
             self._set[number] = fault
             self.place(number, place)
 
-        fault = Fault(self._inside, wish, place, is_set)
+        fault = Fault(self._inside, specification, place, is_set)
         self._planned.append(fault)
         return fault
 

@@ -146,8 +146,8 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `Broker`. Raises `ValueError` for one that there is not."""
     from inspect import signature
 
-    from ottla.nearest import nearest
     from ottla.testing.broker import Broker
+    from ottla.text.nearest import nearest
 
     known = list(signature(Broker).parameters)
     for name in options:

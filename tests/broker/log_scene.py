@@ -59,9 +59,6 @@ class SentCall:
         self.is_answered = True
         self.answer_given = self._api.response.decode(response.encode(self.api_version), self.api_version)
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        self.answer(make())
-
     def go_on(self, handle: Callable[[], Message | None]) -> None:
         response = handle()
         if response is not None:
@@ -95,7 +92,9 @@ class LogScene(Scene):
         self._soon: list[Callable[[], None]] = []
         pace = Pace(lambda _task: None, now=lambda: 0.0)
         self.waiting = self.services.enter(
-            DelayedOperations(self.cluster, self.timer, pace, self._soon.append, self.services.moved)
+            DelayedOperations(
+                self.cluster, self.timer, pace, self._soon.append, self.services.moved, self.services.purgatories
+            )
         )
         self.services.__dict__ |= {"background": AtOnce(), "pace": pace, "delayed_operations": self.waiting}
 

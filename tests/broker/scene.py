@@ -109,9 +109,6 @@ class FakeCall:
         self.connection = SimpleNamespace()
         self.answered: Message | None = None
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        self.answer(make())
-
     def go_on(self, work: Callable[[], Message | None]) -> None:
         if (response := work()) is not None:
             self.answer(response)

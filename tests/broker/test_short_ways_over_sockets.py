@@ -167,7 +167,7 @@ def brokers() -> Iterator[tuple[RunningBroker, RunningBroker]]:
 def begin_anew(broker: RunningBroker) -> None:
     def begin() -> None:
         cluster = broker.server.cluster
-        cluster.dice = Random(1)  # for the topics' ids
+        cluster.random_source = Random(1)  # for the topics' ids
         if TOPIC in cluster.topics:
             cluster.delete_topic(cluster.topics[TOPIC])
         cluster.create_topic(TOPIC, [[1]] * PARTITIONS, {})

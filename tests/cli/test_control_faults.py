@@ -11,11 +11,15 @@ from typing import Any, Final
 import pytest
 
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
+from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from tests.cli.script import Script
 from tests.cli.terminal import Serving, serving
+from tests.control.faults.scene import create
 from tests.support.client import Client
 
 DOCS: Final = Path(__file__).parents[2] / "docs" / "control.md"
@@ -119,7 +123,7 @@ def test_deadlines_are_held_seen_and_decided_about() -> None:
         post(script, "/clock/advance", ms=60_000)
         (held,) = post(script, "/holds/wait", fault_id=hold_id)["held"]
         assert held == {
-            **dict.fromkeys(("api", "client_id", "group_id", "member_id", "request", "answer")),
+            **dict.fromkeys(("api", "client_id", "group_id", "member_id", "transactional_id", "request", "answer")),
             "number": 1,
             "at": "failover",
             "node_id": 2,
@@ -128,10 +132,32 @@ def test_deadlines_are_held_seen_and_decided_about() -> None:
         }
         wish = {"fault_id": hold_id, "error": "NOT_CONTROLLER"}
         status, answer = script.ask("POST", "/holds/refuse", json.dumps(wish).encode())
-        assert (status, "which nobody has asked for" in answer["error"]) == (400, True)
+        assert (status, "which no client has asked for" in answer["error"]) == (400, True)
         assert post(script, "/holds/let_go", fault_id=hold_id)["state"] == "let go"
         (kept,) = script.get("/holds")["holds"]
         assert [one["state"] for one in kept["held"]] == ["let go"]
+
+
+def test_what_a_transactional_id_waits_for_and_writes_is_held() -> None:
+    """Its timeout, and the record that it is to be aborted."""
+    with serving("--control", "127.0.0.1:0", "--clock", "virtual") as broker, Client(broker.bootstrap) as client:
+        script = Script(broker)
+        assert client.ask(FindCoordinatorRequest("tx", 1), 1).error_code == ErrorCode.NONE
+        create(client, "orders")
+        begun = client.ask(InitProducerIdRequest("tx", 1_000), 4)
+        topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("orders", [0])]
+        client.ask(AddPartitionsToTxnRequest(None, "tx", begun.producer_id, begun.producer_epoch, topics), 3)
+        timeout_id = post(script, "/holds", timer="transaction-timeout", transactional_id="tx")["fault_id"]
+        append_id = post(script, "/holds", append="__transaction_state", transactional_id="tx", once=True)["fault_id"]
+        post(script, "/clock/advance", ms=20_000)
+        (timeout,) = post(script, "/holds/wait", fault_id=timeout_id)["held"]
+        assert (timeout["at"], timeout["transactional_id"], timeout["node_id"]) == ("transaction-timeout", "tx", 1)
+        assert post(script, "/holds/let_go", fault_id=timeout_id)["state"] == "let go"
+        (append,) = post(script, "/holds/wait", fault_id=append_id)["held"]
+        assert (append["at"], append["transactional_id"], append["state"]) == ("append", "tx", "held")
+        assert script.get("/transactions/tx")["state"] == "Ongoing"
+        assert post(script, "/holds/let_go", fault_id=append_id)["state"] == "let go"
+        post(script, "/wait", transactional_id="tx", state="CompleteAbort")
 
 
 def test_waits_end_with_what_came_instead(script: Script[Serving]) -> None:

@@ -19,7 +19,7 @@ import yaml
 from ottla.control.api.clock_verbs import ADVANCE_MS_MAX
 from ottla.control.api.control import ROUTES
 from ottla.control.api.route import WAIT_MS_MAX
-from ottla.control.faults.wish import AIM_WORDS, TIMES_WORDS
+from ottla.control.faults.specification import AIM_WORDS, TIMES_WORDS
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from tests.cli.script import Script

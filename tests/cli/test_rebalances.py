@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ottla.cli import main
-from tests.cli.journals import EMPTY, PREPARING, STABLE, Journal, walk
+from tests.rebalances.journals import EMPTY, PREPARING, STABLE, Journal, walk
 
 
 def rebalances(*arguments: object) -> Any:

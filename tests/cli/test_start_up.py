@@ -48,6 +48,7 @@ _WAITING = {
     "cramjam": "the first compressed batch",
     "lz4": "the first compressed batch",
     "fastcrc": "the first batch",
+    "re2": "the first pattern",
     "http": "nothing here",
     "urllib.request": "nothing here",
 }

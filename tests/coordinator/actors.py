@@ -236,7 +236,13 @@ class Actor:
         return Line(f"{self} commits", event)
 
     def commits_in_transaction(
-        self, offsets: Topics, *, producer_id: int = 1, version: int = LATEST_TXN_COMMIT, **fields: Any
+        self,
+        offsets: Topics,
+        *,
+        producer_id: int = 1,
+        version: int = LATEST_TXN_COMMIT,
+        token: str | None = None,
+        **fields: Any,
     ) -> Line:
         """As `commits`, but part of this producer's transaction."""
 
@@ -264,7 +270,7 @@ class Actor:
                     for topic in plain.topics
                 ],
             )
-            return TxnOffsetCommitRequested(Name(f"{self} commit in transaction"), request, version, None)
+            return TxnOffsetCommitRequested(Name(token or f"{self} commit in transaction"), request, version, None)
 
         return Line(f"{self} commits in transaction", event)
 

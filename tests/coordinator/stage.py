@@ -146,7 +146,7 @@ class Stage:
     def leave(self, situation: LeaveSituation) -> Line:
         lines: Mapping[LeaveSituation, Line] = {
             LeaveSituation.INSTANCE: self.cy.leaves(member_id=""),
-            LeaveSituation.NOBODY: self.eve.leaves(member_id=""),
+            LeaveSituation.UNNAMED: self.eve.leaves(member_id=""),
             LeaveSituation.PENDING_MEMBER: self.pat.leaves(),
             LeaveSituation.UNKNOWN_INSTANCE: self.bo.leaves(group_instance_id="nobody's"),
             LeaveSituation.FENCED_INSTANCE: self.bo.leaves(group_instance_id="cy's"),

@@ -33,7 +33,7 @@ HANDS_OVER = {HERE / room / "coordinator.py": {"ottla.purgatory"} for room in ("
 
 @pytest.mark.parametrize("path", PURE, ids=lambda path: str(path.relative_to(HERE)))
 def test_machines_wait_for_nothing_and_ask_no_clock(path: Path) -> None:
-    """No I/O, no event loop, no time, no dice: only the runtime has to do with those."""
+    """No I/O, no event loop, no time, no random source: only the runtime has to do with those."""
     imported = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

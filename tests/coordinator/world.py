@@ -18,11 +18,13 @@ from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
 from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.offsets.events import TransactionEnded
 from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
 from ottla.coordinator.runtime.records import Record
 from ottla.events.kinds.groups import NOTED
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records import NO_PRODUCER_ID
 from tests.coordinator.actors import Name
 
 
@@ -34,6 +36,10 @@ class World:
         self.now_ms = 1_000_000
         self.group: Group | None = None
         self.log: list[Record] = []
+        self.producers: dict[int, int] = {}
+        """Those that wrote in a transaction, by the place of their record in the log."""
+        self.markers: list[tuple[int, int, bool]] = []
+        """The place in the log before which a marker stands, its producer, and whether it is a commit."""
         self.timers: dict[str, int] = {}
         self.answers: Counter[str] = Counter()
         self.append_error = ErrorCode.NONE
@@ -81,6 +87,9 @@ class World:
         """The oldest append that waits is done; it was decided when it began how."""
         append, error, group = self.appends.pop(0)
         if error is ErrorCode.NONE:
+            if append.writer is not None:
+                places = range(len(self.log), len(self.log) + len(append.records))
+                self.producers |= dict.fromkeys(places, append.writer.producer_id)
             self.log += append.records
         self._step(group, AppendCompleted(append.completion, error))
 
@@ -93,11 +102,30 @@ class World:
         if self.group is not None:
             self.happen(Unloaded())
         self.complete_all()
-        self.group = self.replayed(self.log)
+        self.group = self.read_back()
         self.timers.clear()
         self.is_group_written = True
         if self.group is not None:
             self.happen(Loaded())
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """A marker is written, and the group hears of it."""
+        self.markers.append((len(self.log), producer_id, is_commit))
+        if self.group is not None:
+            self.happen(TransactionEnded(producer_id, is_commit))
+
+    def read_back(self) -> Group | None:
+        """The group as the log has it."""
+        shard = GroupShard(0, self.config, self.now_ms)
+        markers = list(self.markers)
+        for place in range(len(self.log) + 1):
+            while markers and markers[0][0] == place:
+                _, producer_id, is_commit = markers.pop(0)
+                shard.end_transaction(producer_id, is_commit=is_commit)
+            if place < len(self.log):
+                shard.replay(*self.log[place], self.producers.get(place, NO_PRODUCER_ID))
+        assert not shard.unknown_types
+        return shard.machines.get("group")
 
     def replayed(self, records: list[Record]) -> Group | None:
         shard = GroupShard(0, self.config, self.now_ms)
@@ -107,7 +135,7 @@ class World:
 
     @property
     def compacted_log(self) -> list[Record]:
-        """Only the last record of each key, in the order of the log."""
+        """Only the last record of each key, in the order of the log. Of a log without transactions."""
         last = {key: number for number, (key, _) in enumerate(self.log)}
         return [self.log[number] for number in sorted(last.values())]
 

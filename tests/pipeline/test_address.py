@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from ottla.pipeline.address import Address, properties, read_security
+from ottla.pipeline.address import ClusterAddress, properties, read_security
 from ottla.pipeline.cli import main
 from ottla.pipeline.refusals import CannotUse
 from ottla.terminal.exit_codes import EXIT_MACHINE
@@ -28,10 +28,10 @@ ssl.enabled.protocols TLSv1.3
 """
 
 
-def address(tmp_path: Path, text: str) -> Address:
+def address(tmp_path: Path, text: str) -> ClusterAddress:
     file = tmp_path / "client.properties"
     file.write_text(text)
-    return Address("kafka.example:9093", read_security(file, "--command-config"))
+    return ClusterAddress("kafka.example:9093", read_security(file, "--command-config"))
 
 
 def test_a_password_and_certificates_for_both(tmp_path: Path) -> None:

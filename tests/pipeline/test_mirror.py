@@ -17,8 +17,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from pyspark.errors import PySparkException
 
-from ottla.pipeline.address import Address
-from ottla.pipeline.cluster import Cluster
+from ottla.pipeline.address import ClusterAddress
+from ottla.pipeline.cluster import KafkaCluster
 from ottla.pipeline.jobs.mirror import without_mirrored
 from ottla.pipeline.source_header import SOURCE_HEADER
 from tests.cli.terminal import until
@@ -195,11 +195,11 @@ def test_a_task_that_begins_again(bootstrap: str, elsewhere: str) -> None:
     """It leaves out what the one before it has sent."""
     topic = "mirror-again"
     make_topic(bootstrap, topic, 2)
-    topic_id = Cluster(Address(bootstrap), SECONDS_MAX).topic_ids([topic])[topic]
+    topic_id = KafkaCluster(ClusterAddress(bootstrap), SECONDS_MAX).topic_ids([topic])[topic]
     make_topic(elsewhere, topic, 2)
     send(elsewhere, topic, [Sent(0, None, b"v", LATE_MS, ((SOURCE_HEADER, f"{topic_id}:7".encode()),))])
     batch = pyarrow.RecordBatch.from_pydict({"partition": [0, 0, 0, 1], "position": [6, 7, 9, 0]})
-    rest = list(without_mirrored([batch], Cluster(Address(elsewhere), SECONDS_MAX), topic, topic_id))
+    rest = list(without_mirrored([batch], KafkaCluster(ClusterAddress(elsewhere), SECONDS_MAX), topic, topic_id))
     assert [piece.to_pydict() for piece in rest] == [{"partition": [0, 1], "position": [9, 0]}]
 
 
@@ -244,7 +244,7 @@ def test_a_mirror_that_was_tampered_with(bootstrap: str, elsewhere: str, pipelin
     make_topic(bootstrap, topic, 1)
     send(bootstrap, topic, plain_records(3, 1))
     commit(bootstrap, "mirror-deceived", topic, {0: 3})
-    topic_id = Cluster(Address(bootstrap), SECONDS_MAX).topic_ids([topic])[topic]
+    topic_id = KafkaCluster(ClusterAddress(bootstrap), SECONDS_MAX).topic_ids([topic])[topic]
     make_topic(elsewhere, topic, 1)
     for record, offset in zip(plain_records(3, 1), (0, 1, 2), strict=True):
         if offset != 1:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer
 
-from tests.cli.journals import walk
 from tests.cli.terminal import until
 from tests.cli.test_rebalances import rebalances
 from tests.pipeline.conftest import BROKER_SETTINGS, Pipeline
 from tests.pipeline.test_lag import make_topic
+from tests.rebalances.journals import walk
 from tests.support.ottla_process import ottla
 
 if TYPE_CHECKING:

@@ -155,10 +155,10 @@ def send_by_key(bootstrap: str, topic: str, keys: list[bytes]) -> None:
 
 
 def counts_of(bootstrap: str, topic: str, partitions: int) -> list[int]:
-    from ottla.pipeline.address import Address
-    from ottla.pipeline.cluster import Cluster
+    from ottla.pipeline.address import ClusterAddress
+    from ottla.pipeline.cluster import KafkaCluster
 
-    spans = Cluster(Address(bootstrap), 10).spans([(topic, partition) for partition in range(partitions)])
+    spans = KafkaCluster(ClusterAddress(bootstrap), 10).spans([(topic, partition) for partition in range(partitions)])
     return [span.end for span in spans.values()]
 
 

@@ -190,13 +190,6 @@ def test_unusual_bytes_are_taken_as_kafka_takes_them(case: str) -> None:
         assert caught.value.error is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_wrong_header_checksum_is_fine_in_magic_0() -> None:
-    """Old clients computed it over the wrong bytes."""
-    assert decompress(LZ4, changed(lz4_frame(), 6, 0), magic=0) == TEXT
-    with pytest.raises(DecompressionError, match="header fails its checksum"):
-        decompress(LZ4, changed(lz4_frame(), 6, 0), magic=1)
-
-
 BOMB_BYTES: Final = 100 * MIB
 LIMIT_BYTES: Final = MIB
 

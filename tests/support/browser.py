@@ -103,6 +103,10 @@ class Page:
         for kind in ("mousePressed", "mouseReleased"):
             self.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def point(self, x: float, y: float) -> None:
+        """Move the mouse to this point of the window."""
+        self.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
     def press(self, key: str) -> None:
         """A key, such as ArrowDown or /."""
         text = {"text": key} if len(key) == 1 else {}

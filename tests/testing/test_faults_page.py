@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from ottla.control.faults.specification import AIM_WORDS, TIMES_WORDS
 from ottla.control.faults.verbs import VERBS
-from ottla.control.faults.wish import AIM_WORDS, TIMES_WORDS
 from tests.cli.terminal import ottla, serving
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "faults.md").read_text()

@@ -137,7 +137,7 @@ def test_append_of_a_group_can_not_be_lost(kafka: Broker, ana: Client) -> None:
     with kafka.hold(append=OFFSETS) as held:
         ana.send(commit_request(7), 7)
         held.wait()
-        with pytest.raises(BadFault, match="its group would wait for ever"):
+        with pytest.raises(BadFault, match="what is asked meanwhile would wait for ever"):
             held.lose()
         with pytest.raises(BadFault, match="can't be refused with NONE"):
             held.refuse("NONE")

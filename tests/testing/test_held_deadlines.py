@@ -202,7 +202,7 @@ def test_deadline_can_neither_be_refused_nor_changed(kafka: Broker, ana: Client)
     with kafka.hold(timer="session", group="kitchen") as held:
         kafka.advance(SESSION_MS)
         session = held.wait()
-        with pytest.raises(BadFault, match="is a deadline, which nobody has asked for; let it go or lose it"):
+        with pytest.raises(BadFault, match="is a deadline, which no client has asked for; let it go or lose it"):
             session.refuse("UNKNOWN_MEMBER_ID")
         with pytest.raises(BadFault, match="is a deadline, which has nothing to change"):
             session.change(member_id="bo")
@@ -229,7 +229,7 @@ def test_hold_that_held_nothing_fails_the_test(kafka: Broker) -> None:
         ),
         (
             {"timer": "join", "member": "ana"},
-            'a join or a sync is of the whole group; with member= say timer="session"',
+            'join: no timer of one member; with member= say timer="session"',
         ),
         ({"timer": "session", "at": "answer"}, "at is for requests; timer says what is held in place of them"),
         ({"timer": "session", "failover": 1}, "timer and failover are held by holds of their own"),

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 from ottla.broker.network.call import Call
-from ottla.broker.network.routes import Route
+from ottla.broker.network.route import Route
 from ottla.control.state.requests import RequestRecorder
 from ottla.events.kind import Kind
 from ottla.events.stream import Stream

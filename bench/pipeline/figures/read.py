@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from bench.figures.figure import Row, Values
 from bench.pipeline.stage import PipelineFigure, Stage
 from bench.pipeline.topic import PARTITIONS, RECORDS, fill
-from ottla.pipeline.address import Address
-from ottla.pipeline.cluster import Cluster, read
+from ottla.pipeline.address import ClusterAddress
+from ottla.pipeline.cluster import KafkaCluster, read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +44,7 @@ def read_and_aggregate(spark: SparkSession, bootstrap: str, records: int) -> flo
     from pyspark.sql import functions as F  # noqa: N812
 
     started = time.perf_counter()
-    cluster = Cluster(Address(bootstrap), _TIMEOUT_SECONDS)
+    cluster = KafkaCluster(ClusterAddress(bootstrap), _TIMEOUT_SECONDS)
     spans = cluster.spans(cluster.partitions([TOPIC]))
     size = F.sum(F.length("key") + F.length("value"))
     found = read(spark, cluster.address, spans).groupBy("partition").agg(F.count("*").alias("rows"), size).collect()

@@ -19,21 +19,22 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ottla.broker.delayed.request import DelayedRequest, WaitingCall
 from ottla.broker.fetching.reading import FetchParams, read_partitions
 from ottla.cluster.partition_access import access_error, find_partition
 from ottla.log.partition import Partition
 from ottla.pacing import paced
-from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
     from ottla.broker.fetching.fetch_session import FetchedPartition
     from ottla.cluster.partition_access import AskedNode
     from ottla.cluster.topic import Placement
     from ottla.log.partition_answers import ReadResult
+    from ottla.protocol.messages.fetch import FetchResponse
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
+class _WatchedPartition:
     """A partition that is waited for, and where its fetch offset lay when the waiting began."""
 
     wanted: FetchedPartition
@@ -44,27 +45,33 @@ class _Waiting:
     bytes_available: int = 0
 
 
-class DelayedFetch(DelayedOperation):
-    """Calls `respond` with a function that reads: one `ReadResult` for each partition wanted."""
+class DelayedFetch(DelayedRequest):
+    """A fetch that waits."""
 
-    __slots__ = ("_bytes_available", "_has_lost_some", "_node", "_params", "_respond", "_waiting", "_wanted")
+    __slots__ = ("_answer", "_bytes_available", "_has_lost_some", "_node", "_params", "_wanted", "_watched")
+
+    deadline_kind = "fetch"
 
     def __init__(
         self,
+        call: WaitingCall,
         deadline_ms: int,
         node: AskedNode,
         params: FetchParams,
         wanted: Sequence[FetchedPartition],
         results: Sequence[ReadResult],
-        respond: Callable[[Callable[[], list[ReadResult]]], None],
+        answer: Callable[[Sequence[ReadResult]], FetchResponse],
     ) -> None:
-        """`results`: what reading `wanted` gave just now; it was too little, and there was no error in it."""
-        super().__init__(deadline_ms)
+        """`results`: what reading `wanted` gave just now; it was too little, and there was no error in it.
+
+        `answer`: makes the answer from one `ReadResult` for each partition wanted.
+        """
+        super().__init__(call, deadline_ms)
         self._node = node
         self._params = params
         self._wanted = wanted
-        self._respond: Callable[[Callable[[], list[ReadResult]]], None] | None = respond
-        self._waiting: dict[Partition, _Waiting] = {}
+        self._answer = answer
+        self._watched: dict[Partition, _WatchedPartition] = {}
         #: A topic was deleted since it was read.
         self._has_lost_some = False
         for partition, result in zip(wanted, results, strict=True):
@@ -74,10 +81,10 @@ class DelayedFetch(DelayedOperation):
     @property
     def partitions(self) -> Collection[Partition]:
         """The keys to watch it under."""
-        return self._waiting.keys()
+        return self._watched.keys()
 
     def try_complete(self) -> bool:
-        is_over = self._has_lost_some or any(self._is_over(partition) for partition in paced(self._waiting))
+        is_over = self._has_lost_some or any(self._is_over(partition) for partition in paced(self._watched))
         return (is_over or self._is_enough) and self.force_complete()
 
     def try_complete_for(self, key: Hashable) -> bool:
@@ -90,35 +97,29 @@ class DelayedFetch(DelayedOperation):
         return self._bytes_available >= self._params.min_bytes
 
     def _is_over(self, partition: Partition) -> bool:
-        """See what could be read of a partition by now. True: whatever there is, nobody should wait any longer."""
-        waiting, params = self._waiting[partition], self._params
-        epoch = waiting.wanted.current_leader_epoch
+        """See what could be read of a partition by now. True: whatever there is, the fetch waits no longer."""
+        watched, params = self._watched[partition], self._params
+        epoch = watched.wanted.current_leader_epoch
         if partition.is_closed or access_error(
-            self._node, partition, waiting.placement, epoch, leader_only=params.leader_only
+            self._node, partition, watched.placement, epoch, leader_only=params.leader_only
         ):
             return True
         available = partition.bytes_after(
-            waiting.segment_base_offset, waiting.position, waiting.wanted.fetch_offset, params.isolation
+            watched.segment_base_offset, watched.position, watched.wanted.fetch_offset, params.isolation
         )
         if available is None:
             return True
-        available = min(available, waiting.wanted.bytes_max)
-        self._bytes_available += available - waiting.bytes_available
-        waiting.bytes_available = available
+        available = min(available, watched.wanted.bytes_max)
+        self._bytes_available += available - watched.bytes_available
+        watched.bytes_available = available
         return False
 
-    def on_complete(self) -> None:
-        respond, self._respond = self._respond, None  # which leads back here: nothing must wait for the collector
-        if respond is not None:
-            respond(self._read)
+    def response(self) -> FetchResponse:
+        return self._answer(read_partitions(self._node, self._params, self._wanted))
 
-    def abandon(self) -> None:
-        """The client is gone: wait no longer and answer nobody."""
-        self._respond = None
+    def client_ended(self) -> None:
+        """Most clients that have sent their last byte are gone: answer with what there is."""
         self.force_complete()
-
-    def _read(self) -> list[ReadResult]:
-        return read_partitions(self._node, self._params, self._wanted)
 
     def _begin(self, wanted: FetchedPartition, result: ReadResult) -> None:
         topic = self._node.cluster.topics.get(wanted.topic or "")
@@ -127,4 +128,4 @@ class DelayedFetch(DelayedOperation):
             self._has_lost_some = True
             return
         placement = topic.placements[wanted.index]
-        self._waiting[partition] = _Waiting(wanted, placement, result.segment_base_offset, result.position)
+        self._watched[partition] = _WatchedPartition(wanted, placement, result.segment_base_offset, result.position)

@@ -1,19 +1,20 @@
-"""Who waits for a partition to move: produces for their acknowledgements, fetches for bytes.
+"""Requests that wait for a partition to move: produces for their acknowledgements, fetches for bytes.
 
-    append ─▶ Partition tells its listeners ─▶ the partition is noted ┄┄ end of the turn ┄┄▶ both purgatories look at it
+    append ─▶ Partition tells its listeners ─▶ the partition is noted ┄┄ end of the turn ┄┄▶ each purgatory looks at it
 
 An append never completes an operation itself. The handler that appends is in the middle of its request, and a fetch
 that is answered may well be followed by the next one on the same connection. So a partition that moved is only noted,
 and looked at when the loop has run everything else of this turn, once, however many batches were appended meanwhile; if
-many moved, in slices. What moves because of that is looked at a turn later, so that nobody is starved.
+many moved, in slices. What moves because of that is looked at a turn later, so other work is never starved.
 
 Where it is one partition and one operation, as a consumer that waits for a producer's next record, it need not wait for
-the turn's end: the connection that has appended calls `look_at_one` when it has taken up all that came, and before it
-is answered itself. So the record is where it is to go some 35 us earlier, and the producer hears of it later by what
-that takes; with more who wait it would be late. Kafka has a queue of actions for all of them, run by the thread of the
-request once that is done, while another one sends its answer.
+the turn's end. The connection that has appended calls `look_at_one` when it has taken up all that came, and before its
+own answer leaves. So the record leaves some 35 us earlier, and the producer's answer later by the time that this takes;
+with more operations it would be late. Kafka has a queue of actions for all of them. The request's thread runs them once
+the request is done, while another thread sends the answer.
 
-One pair of purgatories serves all nodes of the process, since they share the logs; the partition is the key.
+All nodes of the process share these purgatories, since they share the logs; the partition is the key. An operation type
+gets its purgatory from `add`, and from then on a partition that moves wakes its operations too.
 Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenNotPartitionLeader, DelayedActionQueue.
 """
 
@@ -21,8 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ottla.broker.delayed.registered import RegisteredPurgatory
 from ottla.events.kind import Kind
 from ottla.log.partition_answers import PartitionEvent
 from ottla.pacing import paced
@@ -43,14 +45,24 @@ CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
 
 
 class DelayedOperations:
-    """The purgatories of Produce and Fetch."""
+    """The purgatories of requests that wait for a partition, such as Produce and Fetch."""
 
     def __init__(
-        self, cluster: Cluster, timer: Timer, pace: Pace, call_soon: CallSoon, moved: dict[Partition, None]
+        self,
+        cluster: Cluster,
+        timer: Timer,
+        pace: Pace,
+        call_soon: CallSoon,
+        moved: dict[Partition, None],
+        purgatories: list[RegisteredPurgatory],
     ) -> None:
-        """`moved`: where partitions are noted that have moved in this turn, for others to see that some have."""
-        self.produce: Purgatory[DelayedProduce] = Purgatory("Produce", timer)
-        self.fetch: Purgatory[DelayedFetch] = Purgatory("Fetch", timer)
+        """`moved`: the partitions that have moved in this turn. `purgatories`: the list of all purgatories."""
+        self._timer = timer
+        self._all = purgatories
+        #: Those that a partition that moves is looked up in, in this order.
+        self._woken: tuple[Purgatory[Any], ...] = ()
+        self.produce: Purgatory[DelayedProduce] = self.add("Produce")
+        self.fetch: Purgatory[DelayedFetch] = self.add("Fetch")
         self._call_soon = call_soon
         self._pace = pace
         self._moved = moved
@@ -61,14 +73,21 @@ class DelayedOperations:
             self._listen(topic)
         cluster.events.read(self._partitions_added, [Kind.TOPIC_CREATED, Kind.TOPIC_GROWN])
 
+    def add(self, name: str) -> Purgatory[Any]:
+        """A new purgatory for requests that wait for partitions: each partition that moves completes what it can."""
+        purgatory: Purgatory[Any] = Purgatory(name, self._timer)
+        self._woken += (purgatory,)
+        self._all.append(RegisteredPurgatory(purgatory, node_id=None, holds_requests=True))
+        return purgatory
+
     @property
     def is_settled(self) -> bool:
-        """Whether nothing has moved that nobody has looked at yet."""
+        """Whether each partition that has moved was looked at."""
         return not self._moved
 
     def close(self) -> None:
-        """Answer everybody with what there is now."""
-        for operation in (*self.produce.drain(), *self.fetch.drain()):
+        """Answer all requests that wait with what there is now."""
+        for operation in [operation for purgatory in self._woken for operation in purgatory.drain()]:
             operation.force_complete()
 
     def _partitions_added(self, event: Event) -> None:
@@ -79,7 +98,12 @@ class DelayedOperations:
             partition.listeners.append(self._note)
 
     def _note(self, partition: Partition, event: PartitionEvent) -> None:
-        if event is PartitionEvent.LOG_START_MOVED or not (self.fetch.watched or self.produce.watched):
+        if event is PartitionEvent.LOG_START_MOVED:
+            return
+        for purgatory in self._woken:
+            if purgatory.watched:
+                break
+        else:
             return
         if not self._is_due:
             self._is_due = True
@@ -87,10 +111,13 @@ class DelayedOperations:
         self._moved[partition] = None
 
     def look_at_one(self) -> None:
-        """Look now at what has moved, if that is one partition for which one waits."""
+        """Look now at what has moved, if that is one partition for which one operation waits."""
         if len(self._moved) == 1:
             (partition,) = self._moved
-            if self.fetch.watching(partition) + self.produce.watching(partition) == 1:
+            watching = 0
+            for purgatory in self._woken:
+                watching += purgatory.watching(partition)
+            if watching == 1:
                 self._moved.clear()
                 self._look([partition])
 
@@ -103,5 +130,5 @@ class DelayedOperations:
 
     def _look(self, moved: Collection[Partition]) -> None:
         for partition in paced(moved):
-            self.produce.check_and_complete(partition)
-            self.fetch.check_and_complete(partition)
+            for purgatory in self._woken:
+                purgatory.check_and_complete(partition)

@@ -15,15 +15,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ottla.broker.delayed.request import DelayedRequest, WaitingCall
 from ottla.cluster.partition_access import access_error
 from ottla.protocol.errors import ErrorCode
-from ottla.purgatory import DelayedOperation
 
 if TYPE_CHECKING:
     from ottla.cluster.partition_access import AskedNode
     from ottla.cluster.topic import Placement
     from ottla.log.partition import Partition
     from ottla.log.partition_answers import AppendResult
+    from ottla.protocol.messages.produce import ProduceResponse
 
 
 @dataclass(slots=True)
@@ -49,18 +50,26 @@ class PendingAcks:
         return True
 
 
-class DelayedProduce(DelayedOperation):
-    """Calls `respond` once no partition is pending, or when the request's timeout_ms is over."""
+class DelayedProduce(DelayedRequest):
+    """A produce that is answered once no partition is pending, or when the request's timeout_ms is over."""
 
-    __slots__ = ("_node", "_pending", "_respond")
+    __slots__ = ("_answer", "_node", "_pending")
+
+    deadline_kind = "produce"
 
     def __init__(
-        self, deadline_ms: int, node: AskedNode, pending: Sequence[PendingAcks], respond: Callable[[], None]
+        self,
+        call: WaitingCall,
+        deadline_ms: int,
+        node: AskedNode,
+        pending: Sequence[PendingAcks],
+        answer: Callable[[], ProduceResponse],
     ) -> None:
-        super().__init__(deadline_ms)
+        """`answer`: makes the answer from the results of `pending` and of what needs no waiting."""
+        super().__init__(call, deadline_ms)
         self._node = node
         self._pending = pending
-        self._respond = respond
+        self._answer = answer
         for acks in pending:
             acks.result.error = ErrorCode.REQUEST_TIMED_OUT
 
@@ -68,5 +77,5 @@ class DelayedProduce(DelayedOperation):
         self._pending = [acks for acks in self._pending if not acks.settle(self._node)]
         return not self._pending and self.force_complete()
 
-    def on_complete(self) -> None:
-        self._respond()
+    def response(self) -> ProduceResponse:
+        return self._answer()

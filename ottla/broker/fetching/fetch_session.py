@@ -218,21 +218,21 @@ class Incremental:
 class FetchSessionCache:
     """The sessions of one node."""
 
-    __slots__ = ("_dice", "_now_ms", "_sessions", "_weight", "partitions_max", "slots")
+    __slots__ = ("_now_ms", "_random_source", "_sessions", "_weight", "partitions_max", "slots")
 
     def __init__(
         self,
         slots: int,
         now_ms: Callable[[], int],
         partitions_max: int = SESSION_PARTITIONS_MAX,
-        dice: Random | None = None,
+        random_source: Random | None = None,
     ) -> None:
-        """`dice`: what ids are drawn from; None: the system's."""
+        """`random_source`: gives the ids; None: the system's."""
         self.slots = slots
         self.partitions_max = partitions_max
         self._weight = 0
         self._now_ms = now_ms
-        self._dice: Random = dice or SystemRandom()
+        self._random_source: Random = random_source or SystemRandom()
         #: By id; the one unused for longest comes first.
         self._sessions: dict[int, FetchSession] = {}
 
@@ -294,9 +294,9 @@ class FetchSessionCache:
         while len(self._sessions) >= self.slots or self._weight + weight > self.partitions_max:
             if not self._evict((is_privileged, len(partitions), 0), now_ms):
                 return None
-        session_id = self._dice.randint(1, _SESSION_ID_MAX)
+        session_id = self._random_source.randint(1, _SESSION_ID_MAX)
         while session_id in self._sessions:
-            session_id = self._dice.randint(1, _SESSION_ID_MAX)
+            session_id = self._random_source.randint(1, _SESSION_ID_MAX)
         session = FetchSession(session_id, is_privileged, uses_topic_ids, partitions, now_ms, now_ms, weight=weight)
         self._weight += weight
         self._sessions[session_id] = session

@@ -1,28 +1,24 @@
 """Group coordinators on their nodes: each coordinates the groups in the partitions of __consumer_offsets it leads.
 
-A node that comes to lead one reads its groups from the log (`internal`). What the groups write is appended here,
-as one batch of the broker's own, and so are the markers of transactions that have committed offsets.
+How partitions come and go is `internal.coordination`. Here are the settings, and the markers of transactions that have
+committed offsets: they are appended to the group log, and the groups are told.
 
-Kafka: CoordinatorPartitionWriter, GroupCoordinatorService.completeTransaction.
+Kafka: GroupCoordinatorService.completeTransaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.groups.notes import NotesToStream
-from ottla.broker.internal.loading import Loading
+from ottla.broker.internal.coordinated_topic import CoordinatedTopic
+from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.log import InternalLog
-from ottla.broker.internal.recovery import Recovery
-from ottla.broker.internal.topic import InternalTopic
 from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
 from ottla.cluster.topic_names import GROUP_TOPIC
-from ottla.cluster.uuids import uuid_of
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
-from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.runtime.runtime import PartitionState
 from ottla.events.kind import Kind
 from ottla.protocol.errors import ErrorCode
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
     from ottla.coordinator.runtime.log import Log as GroupLog
-    from ottla.events.stream import Event, Stream
     from ottla.log.partition import Partition
     from ottla.log.transaction_marker import EndedTransaction
     from ottla.pacing import Pace
@@ -60,40 +55,25 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
     )
 
 
-class GroupTidings:
-    """Tells what became of a partition of __consumer_offsets, and of a group that has met a bug of ours."""
-
-    def __init__(self, events: Stream, partitions_count: int) -> None:
-        self._events = events
-        self._partitions_count = partitions_count
-
-    def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
-        self._events.tell(Kind.GROUP_LOG_LOADED, partition=partition, groups=machines, duration_ms=duration_ms)
-
-    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
-        self._events.tell(Kind.GROUP_LOG_LOAD_FAILED, raised=raised, partition=partition, reason=reason)
-
-    def ignored(self, partition: int, record_type: int, records: int) -> None:
-        self._events.tell(Kind.GROUP_LOG_RECORDS_IGNORED, partition=partition, record_type=record_type, records=records)
-
-    def all_read(self) -> None:
-        self._events.tell(Kind.GROUPS_LOADED)
-
-    def name_of(self, group_id: str) -> str:
-        return f"group {group_id}"
-
-    def partition_of(self, group_id: str) -> int:
-        return partition_for(group_id, self._partitions_count)
-
-    def has_failed(self, group_id: str, reason: str, raised: Exception) -> None:
-        self._events.tell(Kind.GROUP_FAILED, raised=raised, group_id=group_id, reason=reason)
-
-    def has_recovered(self, group_id: str) -> None:
-        self._events.tell(Kind.GROUP_RECOVERED, group_id=group_id)
+#: Group coordinators and what is told of them.
+_GROUPS: Final = CoordinatedTopic(
+    name="groups",
+    topic=GROUP_TOPIC,
+    machine="group {}",
+    machine_fields=lambda group_id: {"group_id": group_id},
+    loading="group loading",
+    loaded=Kind.GROUP_LOG_LOADED,
+    machines_field="groups",
+    load_failed=Kind.GROUP_LOG_LOAD_FAILED,
+    records_ignored=Kind.GROUP_LOG_RECORDS_IGNORED,
+    all_loaded=Kind.GROUPS_LOADED,
+    machine_failed=Kind.GROUP_FAILED,
+    machine_recovered=Kind.GROUP_RECOVERED,
+)
 
 
-class GroupCoordination:
-    """The coordinators of all nodes, and what they have to know of the cluster's topics."""
+class GroupCoordination(Coordination[Coordinator]):
+    """The group coordinators of all nodes."""
 
     def __init__(
         self,
@@ -106,61 +86,24 @@ class GroupCoordination:
         wrap_group_log: WrapGroupLog | None,
     ) -> None:
         """`wrap_group_log`: what is to stand around the group log, if anything is."""
+        super().__init__(_GROUPS, cluster, timer, background)
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log: GroupLog = InternalLog(cluster, GROUP_TOPIC)
         if wrap_group_log is not None:
             group_log = wrap_group_log(group_log)
         notes = NotesToStream(cluster.events)
-        self._cluster = cluster
-        tidings = GroupTidings(cluster.events, config.offsets_topic_num_partitions)
-        self._loading = Loading(background, "group loading", tidings, cluster.events)
-        self._topic = InternalTopic(cluster, GROUP_TOPIC, self.take_over, self.resign)
-        recovery = Recovery(tidings, self._topic, self._loading, timer, lambda node_id: self.of_node[node_id].runtime)
-        self.of_node = {
-            node_id: Coordinator(
+        self._start(
+            lambda _node_id, failed: Coordinator(
                 config,
                 group_log,
                 timer,
                 tasks,
                 notes,
-                partial(recovery.failed, node_id),
+                failed,
                 lambda steps: background.start(steps, "expired offsets"),
                 pace,
             )
-            for node_id in cluster.all_nodes
-        }
-        cluster.events.read(self._topic_deleted, [Kind.TOPIC_DELETED])
-        self._topic.take_over_all()
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether no group has anything left to do at this moment."""
-        return all(coordinator.is_settled for coordinator in self.of_node.values())
-
-    def close(self) -> None:
-        """Answer all members that wait, and coordinate nothing any more."""
-        for coordinator in self.of_node.values():
-            coordinator.close()
-
-    def put_around_log(self, put: Callable[[GroupLog], GroupLog]) -> None:
-        """Have what `put` makes of the group log stand in its place from now on, such as a fault."""
-        for coordinator in self.of_node.values():
-            coordinator.runtime.put_around_log(put)
-
-    def take_over(self, log: Partition, node_id: int) -> None:
-        """A node leads this partition of __consumer_offsets now: it reads the groups in it, and then coordinates them.
-
-        Until then clients are told to wait. The node that coordinated them before has to resign first.
-        """
-        self._loading.load(self.of_node[node_id].runtime, log)
-
-    def resign(self, partition: int, node_id: int) -> None:
-        """A node does not lead this partition any more: who waits in its groups is told to look for the coordinator."""
-        self.of_node[node_id].runtime.unload(partition)
-
-    def on_partition_read(self, tell: Callable[[], object]) -> None:
-        """Have this called each time a partition's groups were read, or can't be."""
-        self._loading.on_each.append(tell)
+        )
 
     def end_transaction(self, log: Partition, node_id: int, ended: EndedTransaction) -> ErrorCode:
         """Write a marker to this partition of __consumer_offsets, and have what it says come to count, or not.
@@ -176,9 +119,3 @@ class GroupCoordination:
         if error is ErrorCode.NONE:
             coordinator.end_transaction(log.index, ended.producer_id, is_commit=ended.marker.is_commit)
         return error
-
-    def _topic_deleted(self, event: Event) -> None:
-        name, topic_id = event.details["topic"], uuid_of(event.details["topic_id"])
-        if name != GROUP_TOPIC:
-            for coordinator in self.of_node.values():
-                coordinator.topics_deleted({name: topic_id})

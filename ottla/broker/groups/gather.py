@@ -17,8 +17,8 @@ class Asked(Protocol):
     def answer(self, response: Message) -> None:
         """Give the answer."""
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        """Give the answer that `make` returns."""
+    def go_on(self, handle: Callable[[], Message | None]) -> None:
+        """Go on handling the request: it is answered with what `handle` returns."""
 
 
 class Gather(Generic[T]):
@@ -35,7 +35,7 @@ class Gather(Generic[T]):
             call.answer(make([]))
 
     def token(self, index: int) -> Slot[T]:
-        """Who is to be answered by the group at this place."""
+        """The token for the group at this place."""
         return Slot(self, index)
 
     def put(self, index: int, answer: T) -> None:
@@ -44,7 +44,7 @@ class Gather(Generic[T]):
             return
         self._answers[index] = answer
         if len(self._answers) == self._count:
-            self._call.answer_later(lambda: self._make([self._answers[place] for place in range(self._count)]))
+            self._call.go_on(lambda: self._make([self._answers[place] for place in range(self._count)]))
 
 
 class Slot(Generic[T]):

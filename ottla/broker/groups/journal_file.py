@@ -1,8 +1,8 @@
 """The file of the journal: takes lines from the event loop and writes them from a thread, so no disk stops a group.
 
 Lines are appended whole and in order. What waits to be written is bounded. When the file can't be written, or the disk
-is too slow for the bound, that is told once and the broker goes on without a journal: after a gap, nobody could trust
-the rest.
+is too slow for the bound, that is told once and the broker goes on without a journal: after a gap, the rest can't be
+trusted.
 """
 
 from __future__ import annotations

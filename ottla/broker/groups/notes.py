@@ -1,4 +1,4 @@
-"""What happens in groups, told as events: of these the log, the journal and whoever else listens learn of it."""
+"""What happens in groups, told as events: of these the log, the journal and other readers learn of it."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class LastRebalance:
     """When it began, as a date."""
     cause: str
     member_id: str | None
-    """Because of whom, if anybody."""
+    """The member because of which it began; None: because of none."""
     reason: str | None
-    """What that one said."""
+    """What that member said."""
     generation_id: int | None = None
     duration_ms: int | None = None
 

@@ -19,7 +19,7 @@ Kafka: KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -90,9 +90,8 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | None:
     deadline_ms = node.timer.now_ms() + request.max_wait_ms
     if node.delayed_operations.fetch.watched > WATCHED_PARTITIONS_MAX:
         return fetch.answer(results)
-    delayed = DelayedFetch(deadline_ms, node, params, fetch.wanted, results, fetch.answer_later)
-    call.on_abandoned, call.on_ended = delayed.abandon, delayed.force_complete
-    node.delayed_operations.fetch.try_complete_else_watch(delayed, delayed.partitions)
+    delayed = DelayedFetch(call, deadline_ms, node, params, fetch.wanted, results, fetch.answer)
+    delayed.park(node.delayed_operations.fetch, delayed.partitions)
     return None
 
 
@@ -174,9 +173,6 @@ class _Fetch:
         if not self.is_follower:
             response.node_endpoints = list(endpoints.values())
         return response
-
-    def answer_later(self, read: Callable[[], Sequence[ReadResult]]) -> None:
-        self.call.answer_later(lambda: self.answer(read()))
 
     def _tell_of_error(
         self,

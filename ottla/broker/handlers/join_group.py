@@ -22,7 +22,7 @@ from ottla.protocol.messages.join_group import JoinGroupRequest, JoinGroupRespon
 
 
 def handle(request: JoinGroupRequest, call: Call) -> None:
-    new_uuid = "" if request.member_id else random_hex_uuid(call.node.cluster.dice.randbytes)
+    new_uuid = "" if request.member_id else random_hex_uuid(call.node.cluster.random_source.randbytes)
     event = JoinRequested(call, request, call.api_version, call.client_id, call.client_host, new_uuid)
     call.node.coordinator.submit(request.group_id, event, is_long=not call.is_brief)
 

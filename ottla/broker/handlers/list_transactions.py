@@ -23,7 +23,7 @@ from ottla.protocol.messages.list_transactions import ListTransactionsRequest, L
 from ottla.security.authorizer import AclOperation, AclResourceType
 
 if TYPE_CHECKING:
-    from ottla.re2 import Pattern
+    from ottla.text.pattern import Pattern
 
 _KNOWN = frozenset(state.value for state in TransactionState) | NEVER_SEEN
 
@@ -64,7 +64,7 @@ def _pattern(request: ListTransactionsRequest) -> Pattern | ErrorCode | None:
     """What ids have to fit. None: all do."""
     if not request.transactional_id_pattern:
         return None
-    from ottla.re2 import Pattern, PatternError
+    from ottla.text.pattern import Pattern, PatternError
 
     try:
         return Pattern(request.transactional_id_pattern)

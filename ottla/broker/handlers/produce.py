@@ -175,8 +175,8 @@ def _append_all(
         return _answer(results, call)
     node = call.node
     deadline_ms = node.timer.now_ms() + request.timeout_ms
-    delayed = DelayedProduce(deadline_ms, node, lagging, lambda: call.answer_later(lambda: _answer(results, call)))
-    node.delayed_operations.produce.try_complete_else_watch(delayed, [pending.partition for pending in lagging])
+    delayed = DelayedProduce(call, deadline_ms, node, lagging, partial(_answer, results, call))
+    delayed.park(node.delayed_operations.produce, [pending.partition for pending in lagging])
     return None
 
 

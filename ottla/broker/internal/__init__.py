@@ -1,1 +1,1 @@
-"""The topics in which coordinators keep what they know: who leads them, how they are written, and read back."""
+"""The topics in which coordinators keep what they know: which nodes lead them, how they are written, and read back."""

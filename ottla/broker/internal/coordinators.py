@@ -22,17 +22,17 @@ def group_partition(cluster: Cluster, group_id: str) -> int:
 
 def group_coordinator(cluster: Cluster, group_id: str) -> Node | None:
     """The node that coordinates a group. None while there is no such partition, or no node leads it."""
-    topic = cluster.topics.get(GROUP_TOPIC)
-    index = group_partition(cluster, group_id)
-    if topic is None or index >= len(topic.placements):
-        return None
-    return cluster.nodes.get(topic.placements[index].leader_id)
+    return _leader(cluster, GROUP_TOPIC, group_partition(cluster, group_id))
 
 
 def transaction_coordinator(cluster: Cluster, transactional_id: str) -> Node | None:
     """The node that coordinates a transactional id. None while there is no such partition, or no node leads it."""
-    topic = cluster.topics.get(TRANSACTION_TOPIC)
     index = partition_for(transactional_id, cluster.transaction_partitions_count)
+    return _leader(cluster, TRANSACTION_TOPIC, index)
+
+
+def _leader(cluster: Cluster, topic_name: str, index: int) -> Node | None:
+    topic = cluster.topics.get(topic_name)
     if topic is None or index >= len(topic.placements):
         return None
     return cluster.nodes.get(topic.placements[index].leader_id)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.events.kind import Kind
@@ -26,6 +26,7 @@ from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import batch_spans, read_header
 
 if TYPE_CHECKING:
+    from ottla.broker.internal.coordinated_topic import CoordinatedTopic
     from ottla.broker.upkeep.background import Background
     from ottla.coordinator.runtime.runtime import Loading as RuntimeLoading
     from ottla.coordinator.runtime.runtime import Runtime
@@ -42,29 +43,11 @@ _RECORDS_PER_STEP: Final = 16
 Then: TypeAlias = Callable[[Exception | None], None]
 
 
-class Tidings(Protocol):
-    """Tells what became of a partition of one topic."""
-
-    def loaded(self, partition: int, machines: int, duration_ms: int) -> None:
-        """It was read."""
-
-    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
-        """It can't be read. `raised`: by a bug of ours."""
-
-    def ignored(self, partition: int, record_type: int, records: int) -> None:
-        """It has records of an unknown type."""
-
-    def all_read(self) -> None:
-        """For the first time there is nothing more to be read."""
-
-
 class Loading:
     """The partitions of one internal topic that are being read, or are to be."""
 
-    def __init__(self, background: Background, name: str, tidings: Tidings, events: Stream) -> None:
-        """`name`: of the job."""
-        self._name = name
-        self._tidings = tidings
+    def __init__(self, background: Background, about: CoordinatedTopic, events: Stream) -> None:
+        self._about = about
         #: Called each time a partition was read, or can't be.
         self.on_each: list[Callable[[], object]] = []
         self._background = background
@@ -94,19 +77,20 @@ class Loading:
         self._waiting.append(job)
         if not self._is_reading:
             self._is_reading = True
-            self._background.start(self._read_all(), self._name)
+            self._background.start(self._read_all(), self._about.loading)
 
     def _read_all(self) -> Job:
         while self._waiting:
             try:
                 yield from self._waiting.popleft()
             except Exception as error:  # in what is said of it, or in bringing a machine to life again
-                self._events.tell(Kind.JOB_FAILED, raised=error, job=self._name, reason=reason_of(error))
+                self._events.tell(Kind.JOB_FAILED, raised=error, job=self._about.loading, reason=reason_of(error))
             self._tell_each()
         self._is_reading = False
         if not self._has_loaded:
             self._has_loaded = True
-            self._tidings.all_read()
+            if self._about.all_loaded is not None:
+                self._events.tell(self._about.all_loaded)
 
     def _tell_each(self) -> None:
         for tell in self.on_each:
@@ -122,17 +106,20 @@ class Loading:
                 yield
         except (BatchError, CorruptRecordError, StorageError) as error:
             runtime.fail_loading(index, loading)
-            self._tidings.failed(index, str(error), None)
+            self._events.tell(self._about.load_failed, partition=index, reason=str(error))
             return
         except Exception as error:
             runtime.fail_loading(index, loading)
-            self._tidings.failed(index, reason_of(error), error)
+            self._events.tell(self._about.load_failed, raised=error, partition=index, reason=reason_of(error))
             return
         shard = loading.shard
         for record_type, records in shard.unknown_types.items():
-            self._tidings.ignored(index, record_type, records)
+            self._events.tell(self._about.records_ignored, partition=index, record_type=record_type, records=records)
         if shard.machines and log.log_start_offset < log.log_end_offset:
-            self._tidings.loaded(index, len(shard.machines), self._now_ms() - begun_ms)
+            field = self._about.machines_field
+            machines: dict[str, Any] = {} if field is None else {field: len(shard.machines)}
+            duration_ms = self._now_ms() - begun_ms
+            self._events.tell(self._about.loaded, partition=index, **machines, duration_ms=duration_ms)
 
     def _recover(self, runtime: Runtime[Any], log: Partition, key: str, then: Then) -> Job:
         """Go on as long as the machine is still to be read there."""

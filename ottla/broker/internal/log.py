@@ -26,7 +26,7 @@ class InternalLog:
         self._topic = topic
 
     def append(self, partition: int, records: Sequence[Record], writer: Writer | None = None) -> ErrorCode:
-        """Append the records as one batch, and say why not if not. `writer`: whose transaction they are part of.
+        """Append the records as one batch, and say why not if not. `writer`: the producer of their transaction.
 
         The task may be suspended while the batch is built; from then on it is not.
         """

@@ -1,10 +1,10 @@
-"""Who coordinates what is kept in an internal topic: of each partition the node that leads it.
+"""Which node coordinates what is kept in an internal topic: of each partition the one that leads it.
 
-When the topic is made its partitions are handed out, and when it is deleted nobody coordinates anything until it is
+When the topic is made its partitions are handed out, and when it is deleted no node coordinates anything until it is
 made anew. When a partition gets another leader, that node takes it over; the one before has resigned by then. A node
 that dies has resigned at once, though clients are told of it until it is missed.
 
-Kafka: BrokerMetadataPublisher, who is told of partitions won and lost.
+Kafka: BrokerMetadataPublisher, which is told of partitions won and lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class InternalTopic:
     ) -> None:
         """`take_over`: a node leads this partition now; `resign`: this node leads the partition no more, or is dead."""
         self._cluster = cluster
-        self._name = name
+        self.name = name
         self._take_over = take_over
         self._resign = resign
         events = cluster.events
@@ -46,7 +46,7 @@ class InternalTopic:
     @property
     def topic(self) -> Topic | None:
         """The topic, if it is there."""
-        return self._cluster.topics.get(self._name)
+        return self._cluster.topics.get(self.name)
 
     def take_over_all(self) -> None:
         """Hand the partitions out, if the topic is there."""
@@ -61,18 +61,18 @@ class InternalTopic:
             self._take_over(topic.partitions[index], leader_id)
 
     def _created(self, event: Event) -> None:
-        if event.details["topic"] == self._name:
+        if event.details["topic"] == self.name:
             self.take_over_all()
 
     def _deleted(self, event: Event) -> None:
-        if event.details["topic"] == self._name:
+        if event.details["topic"] == self.name:
             for node_id in self._cluster.all_nodes:
                 for index in range(event.details["partitions"]):
                     self._resign(index, node_id)
 
     def _leader_changed(self, event: Event) -> None:
         topic = self.topic
-        if event.details["topic"] != self._name or topic is None:
+        if event.details["topic"] != self.name or topic is None:
             return
         index, former_leader_id = event.details["partition"], event.details["former_leader_id"]
         if former_leader_id != NO_LEADER:

@@ -54,20 +54,20 @@ def assemble(
     tasks: asyncio.TaskGroup | None = None,
     wrap_storage: WrapStorage | None = None,
     wrap_group_log: WrapGroupLog | None = None,
-    dice: Random | None = None,
+    random_source: Random | None = None,
     stopwatch: Callable[[], float] = perf_counter,
 ) -> Assembly:
     """Build a broker of so many nodes, whose ids count up from the settings' first.
 
-    `loop`: what wakes the timer; None: somebody advances it. `tasks`: None for a supervised group. `wrap_storage`,
-    `wrap_group_log`: what is to stand around the storage of each log, and around the group log. `dice`: what ids are
-    drawn from; None: the system's. `stopwatch`: what slices of long work are measured by, in seconds.
+    `loop`: what wakes the timer; None: the caller advances it. `tasks`: None for a supervised group. `wrap_storage`,
+    `wrap_group_log`: what is to stand around the storage of each log, and around the group log. `random_source`: gives
+    ids; None: the system's. `stopwatch`: what slices of long work are measured by, in seconds.
     """
     if loop is not None:
         events.deliver_here(loop.call_soon_threadsafe)
     timer = Timer(clock, loop=loop, on_error=TimerErrors(events))
     tasks = tasks or SupervisedTasks(events)
-    cluster = Cluster(settings, clock.wall_ms, events, wrap_storage, dice)
+    cluster = Cluster(settings, clock.wall_ms, events, wrap_storage, random_source)
     services = Services(cluster, timer, tasks, wrap_group_log, stopwatch)
     nodes = {}
     for node_id in range(settings.first_node_id, settings.first_node_id + node_count):

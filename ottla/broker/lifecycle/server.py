@@ -78,7 +78,7 @@ class Server:
         wrap_group_log: WrapGroupLog | None = None,
         file_operations: FileOperations | None = None,
         seed: Path | None = None,
-        dice: Random | None = None,
+        random_source: Random | None = None,
         stopwatch: Callable[[], float] = perf_counter,
         autojump_threshold_ms: int | None = None,
     ) -> None:
@@ -87,7 +87,7 @@ class Server:
         what happens in groups. `data_dir`: where to keep everything; None: in memory. `authorizer`: who says what
         clients may do; None: they may do all. `wrap_storage`, `wrap_group_log`: put something around the storage of
         each log, or around the group log, such as a fault. `file_operations`: what changes the data directory; None:
-        the system. `dice`: what ids are drawn from; None: the system's. `stopwatch`: what slices of long work are
+        the system. `random_source`: gives ids; None: the system's. `stopwatch`: what slices of long work are
         measured by, in seconds. `seed`: a file with what is to be there from the start. `autojump_threshold_ms`: for
         how long of real time nothing must have come for the virtual clock to jump by itself; None: it doesn't. Raises
         `ConfigError`.
@@ -108,7 +108,7 @@ class Server:
             node_count=node_count,
             wrap_storage=wrap_storage,
             wrap_group_log=wrap_group_log,
-            dice=dice,
+            random_source=random_source,
             stopwatch=stopwatch,
         )
         self._endpoints = endpoints

@@ -32,7 +32,7 @@ class AnswerQueue(ClientSocket):
     )
 
     def __init__(self, node: BrokerNode, unread: Holdings, outbox: Outbox) -> None:
-        """`unread`: of all clients, what they don't read. `outbox`: who has something to send in this turn."""
+        """`unread`: of all clients, what they don't read. `outbox`: connections that have something to send."""
         super().__init__(node, unread)
         self._outbox = outbox
         #: Calls not yet answered, in order.
@@ -48,7 +48,7 @@ class AnswerQueue(ClientSocket):
         self._has_ended = False
 
     def _abandon_all(self) -> None:
-        """Nobody is there any more."""
+        """The connection is gone: no call is answered."""
         while self._unanswered:
             self._abandon(self._unanswered.popleft())
 
@@ -84,7 +84,7 @@ class AnswerQueue(ClientSocket):
         raise NotImplementedError
 
     def send_ahead(self, call: Call, part: bytes) -> bool:
-        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or the client is gone."""
         if self._is_closed or not self._unanswered or self._unanswered[0] is not call:
             return False
         self.write_ready()
@@ -114,7 +114,7 @@ class AnswerQueue(ClientSocket):
         self.close()
 
     def _hasten(self) -> None:
-        """Who has said its last byte is told now what it would wait for: most who have are not there any more."""
+        """Do not let a client wait that has sent its last byte: most such clients are gone."""
         if self._has_ended:
             for call in list(self._unanswered):
                 if call.on_ended is not None:

@@ -22,7 +22,7 @@ class Lane(Enum):
 
     #: Answered before the handler returns.
     AT_ONCE = 1
-    #: Answered by the group's task in the order of its inbox, without waiting for anybody: requests of the same group
+    #: Answered by the group's task in the order of its inbox, without any other wait: requests of the same group
     #: may follow each other into the inbox before the first is answered.
     GROUP = 2
     #: May be parked. What comes behind it waits.
@@ -32,8 +32,8 @@ class Lane(Enum):
 class Served:
     """One API: the versions advertised, the first one really served, and its lane.
 
-    `repeats`: clients mostly send the same bytes again, or such as begin the same, and get the very same answer. Nobody
-    may change either of them, for a request that comes again is not decoded anew, nor is an answer that is given again
+    `repeats`: clients mostly send the same bytes again, or such as begin the same, and get the very same answer.
+    Neither of them may be changed: a request that comes again is not decoded anew, nor is an answer that is given again
     encoded.
 
     `brief_bytes_max`: up to this size a request is not long work, so it is done without a fiber (`pacing`); unless the

@@ -1,8 +1,9 @@
 """A call: one request on its way to its answer.
 
-The connection makes it from a frame, a handler gets it beside the decoded request, and whoever can answer calls
-`answer`, now or later, from wherever it happens: the handler itself, a group's task, an operation in a purgatory. The
-answer is encoded on the spot and leaves when it is its turn on the connection.
+The connection makes it from a frame, a handler gets it beside the decoded request. The part that has the answer calls
+`answer`, now or later: the handler itself, or a group's task. A request that waits parks an operation in a purgatory
+(`delayed.request`), which goes on with the call. The answer is encoded on the spot and leaves when it is its turn on
+the connection.
 
 Answering never raises: an answer that can't be encoded, like any other failure of ours, is told, and the client is
 told UNKNOWN_SERVER_ERROR in the form of its request. Kafka: RequestHandlerHelper.handleError.
@@ -24,9 +25,10 @@ from ottla.broker.network.limits import (
 from ottla.events.kind import Kind
 from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message, Writer
+from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
 if TYPE_CHECKING:
+    from ottla.broker.network.route import Route
     from ottla.broker.node.broker_node import BrokerNode
     from ottla.pacing import Pace
     from ottla.security.authorizer import Authorizer, Principal
@@ -39,27 +41,8 @@ class CloseConnection(Exception):
     """Raised by a handler where Kafka gives no answer and closes the connection. The text goes to the log."""
 
 
-class Form(Protocol):
-    """In which form an API's version is answered: what a call knows of its route."""
-
-    name: str
-    version: int
-    write: Writer
-    refuse: Callable[[Message, ErrorCode], Message]
-    #: Makes the header from the size and the correlation id; the size is that of the body and so much more.
-    pack_header: Callable[[int, int], bytes]
-    header_bytes: int
-    #: Whether the very same answers are given again and again; then some of them, by their ids: each with its bytes,
-    #: how many they are, and how many its header says.
-    repeats: bool
-    bodies: dict[int, tuple[Message, bytes, int, int]]
-
-    def __init__(self, key: int, version: int) -> None:
-        """That of an API and a version."""
-
-
 class CallRecorder(Protocol):
-    """Who keeps them."""
+    """Keeps calls, and what they are answered."""
 
     def take(self, call: Call, /) -> Any:
         """A request has come; returns what `answered` is given with its answer."""
@@ -68,7 +51,7 @@ class CallRecorder(Protocol):
         """It has its answer; None: it is dealt with and gets none."""
 
 
-class Home(Protocol):
+class CallListener(Protocol):
     """What a call knows of the listener."""
 
     name: str
@@ -76,11 +59,11 @@ class Home(Protocol):
 
     @property
     def recorder(self) -> CallRecorder | None:
-        """Who keeps its calls, if somebody does."""
+        """What keeps its calls; None: nothing does."""
 
 
-class Asker(Protocol):
-    """What a call knows of the connection it has come by, and whoever has the call."""
+class CallConnection(Protocol):
+    """What a call knows of the connection it has come by, and so do all parts that have the call."""
 
     node: BrokerNode
     client_host: str
@@ -92,7 +75,7 @@ class Asker(Protocol):
     pace: Pace
 
     @property
-    def listener(self) -> Home:
+    def listener(self) -> CallListener:
         """Where it connected to."""
 
     @property
@@ -101,13 +84,19 @@ class Asker(Protocol):
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+        """The client's host and port; "" and 0 when it was gone before it was asked for."""
+
+    def add_closed_callback(self, callback: Callable[[Any], object], /) -> None:
+        """Call this with the connection when it is gone."""
+
+    def remove_closed_callback(self, callback: Callable[[Any], object], /) -> None:
+        """Do not call it any more."""
 
     def emit(self, answered: Call, /) -> None:
         """The call has its answer."""
 
     def send_ahead(self, call: Call, part: bytes, /) -> bool:
-        """Send the beginning of an answer that is not given yet; False: it is not its turn, or nobody is there."""
+        """Send the beginning of an answer that is not given yet; False: it is not its turn, or the client is gone."""
 
     def wait_for_answers(self) -> None:
         """Take up nothing more until all that was taken up is answered."""
@@ -126,16 +115,16 @@ class Asker(Protocol):
 
 
 class Call:
-    """One request: who asks, in which version, and the way back.
+    """One request: its client, its version, and the way back.
 
     `answered` is None until the answer is there; then its encoded parts, empty when the request gets none (Produce with
-    acks=0), of `answer_bytes` together. For those who would rather not wait for somebody who may be gone: `on_ended` is
+    acks=0), of `answer_bytes` together. A request that waits need not wait for a client that is gone: `on_ended` is
     called when the client says that it will send nothing more, `on_abandoned` when the connection is lost.
     """
 
     #: Whether neither handling nor answering it is long work.
     is_brief = True
-    #: Whether somebody wants to know of each call; else an answer may be given without one.
+    #: Whether each call is told or kept; else a request may be answered without a call.
     is_watched = False
 
     __slots__ = (
@@ -152,7 +141,9 @@ class Call:
         "route",
     )
 
-    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
+    def __init__(
+        self, connection: CallConnection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
         self.connection = connection
         self.node: BrokerNode = connection.node
         self.route = route
@@ -172,12 +163,12 @@ class Call:
 
     @property
     def principal(self) -> Principal:
-        """Who the client is."""
+        """The name and kind that the client is known by."""
         return self.connection.principal
 
     @property
     def authorizer(self) -> Authorizer:
-        """Who says what it may do."""
+        """What says what the client may do."""
         return self.connection.listener.authorizer
 
     @property
@@ -198,17 +189,6 @@ class Call:
         else:
             self.connection.emit(self)
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        """Give the answer that `make` returns, now that what was waited for is there. It may raise as a handler may."""
-        try:
-            response = make()
-        except TooCostly as costly:
-            self._refuse_costly(costly)
-        except Exception:
-            self.fail()
-        else:
-            self.answer(response)
-
     def go_on(self, handle: Callable[[], Message | None]) -> None:
         """Go on handling the request, now that what was waited for is there; as a handler, it may leave the answer for
         later, and it may raise.
@@ -225,7 +205,7 @@ class Call:
         self.connection.refuse(f"{self.route.name} v{self.api_version} would be answered with too much: {costly}")
 
     def answer_part(self, response: Message, bytes_count: int) -> None:
-        """Give the first so many bytes of the answer; whoever wants that has to end the connection behind them."""
+        """Give the first so many bytes of the answer. The caller has to end the connection behind them."""
         part = b"".join(self.encode(response))[:bytes_count]
         self.answered, self.answer_bytes = [part] if part else [], len(part)
 
@@ -299,9 +279,6 @@ class LongCall(Call):
 
     def answer(self, response: Message) -> None:
         self.connection.pace.run(partial(super().answer, response))
-
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        self.connection.pace.run(partial(super().answer_later, make))
 
     def go_on(self, handle: Callable[[], Message | None]) -> None:
         self.connection.pace.run(partial(super().go_on, handle))

@@ -2,6 +2,9 @@
 
 Answers that are ready in one turn of the loop leave in one write. Large ones that a client does not read are counted,
 for all clients together may have so many bytes of them (`Holdings`).
+
+A part that keeps something for a connection, or because of it, adds a callback for the end of the connection
+(`add_closed_callback`).
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ import asyncio
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ottla.broker.network.limits import JOINED_ANSWER_BYTES_MAX, UNSENT_ANSWER_BYTES_MAX
 from ottla.broker.network.routes import NotServed
@@ -35,6 +39,7 @@ class ClientSocket(asyncio.BufferedProtocol):
     """What a connection writes to."""
 
     __slots__ = (
+        "_closed_callbacks",
         "_is_closed",
         "_out",
         "_out_bytes",
@@ -64,6 +69,8 @@ class ClientSocket(asyncio.BufferedProtocol):
         self._unread_bytes = 0
         self._writing_is_paused = False
         self._is_closed = False
+        #: Called when the connection is gone, in this order; None: it is gone.
+        self._closed_callbacks: tuple[Callable[[Any], object], ...] | None = ()
 
     # --- from the event loop ---
 
@@ -74,8 +81,10 @@ class ClientSocket(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
-        self._unread.hold(self, 0)
         self._out.clear()
+        callbacks, self._closed_callbacks = self._closed_callbacks, None
+        for callback in callbacks or ():
+            self._call_closed(callback)
 
     def pause_writing(self) -> None:
         self._writing_is_paused = True
@@ -114,6 +123,31 @@ class ClientSocket(asyncio.BufferedProtocol):
 
     # --- closing ---
 
+    def add_closed_callback(self, callback: Callable[[Any], object]) -> None:
+        """Call this with the connection when it is gone, by whichever side; at once if it is gone already.
+
+        Callbacks are called once each, in the order in which they were added. One that raises is told, and the others
+        are called all the same.
+        """
+        if self._closed_callbacks is None:
+            self._call_closed(callback)
+        elif callback not in self._closed_callbacks:
+            self._closed_callbacks += (callback,)
+
+    def remove_closed_callback(self, callback: Callable[[Any], object]) -> None:
+        """Do not call it any more, if it was to be called."""
+        if self._closed_callbacks:
+            self._closed_callbacks = tuple(one for one in self._closed_callbacks if one != callback)
+
+    def _call_closed(self, callback: Callable[[Any], object]) -> None:
+        try:
+            callback(self)
+        except Exception as error:
+            node, client_host = self.node, self.client_host
+            node.events.tell(
+                Kind.CONNECTION_CALLBACK_FAILED, node_id=node.node_id, raised=error, client_host=client_host
+            )
+
     @property
     def is_closed(self) -> bool:
         """Whether nothing more will leave."""
@@ -121,7 +155,7 @@ class ClientSocket(asyncio.BufferedProtocol):
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The client's host and port; "" and 0 when it was gone before anybody asked."""
+        """The client's host and port; "" and 0 when it was gone before it was asked for."""
         host, port, *_ = self._transport.get_extra_info("peername") or ("", 0)
         return host, port
 

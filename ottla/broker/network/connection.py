@@ -34,8 +34,8 @@ from ottla.protocol.primitives import Buffer
 from ottla.security.authorizer import ANONYMOUS
 
 if TYPE_CHECKING:
-    from ottla.broker.network.host import Host
-    from ottla.broker.network.routes import Route
+    from ottla.broker.network.connection_listener import ConnectionListener
+    from ottla.broker.network.route import Route
     from ottla.protocol.primitives import Message
     from ottla.security.authorizer import Principal
 
@@ -72,7 +72,7 @@ class Connection(AnswerQueue):
         "principal",
     )
 
-    def __init__(self, listener: Host[Connection]) -> None:
+    def __init__(self, listener: ConnectionListener[Connection]) -> None:
         super().__init__(listener.node, listener.unread, listener.outbox)
         self.listener = listener
         self.principal: Principal = ANONYMOUS
@@ -112,8 +112,6 @@ class Connection(AnswerQueue):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self.listener.forget(self)
-        self._receiving.hold(self, 0)
         self._partial = self._kept = None
         self._abandon_all()
 
@@ -355,12 +353,12 @@ class Connection(AnswerQueue):
 
     @property
     def is_waiting(self) -> bool:
-        """Is an answer owed to somebody who is still there?"""
+        """Whether an answer is owed to a client that is still there."""
         is_owed = bool(self._unanswered) or self._is_at_work
         return is_owed and not self._has_ended and not self._is_closed
 
     def is_idle(self) -> bool:
-        """Whether nothing came or left since this was last asked. Who waits for an answer is not idle."""
+        """Whether nothing came or left since this was last asked. A client that waits for an answer is not idle."""
         unsent_bytes = self._transport.get_write_buffer_size()
         is_idle = not (self.take_activity() or self.is_waiting or unsent_bytes < self._unsent_bytes_seen)
         self._unsent_bytes_seen = unsent_bytes
@@ -372,7 +370,7 @@ class Connection(AnswerQueue):
         return was_active or self._is_at_work
 
     def hold(self) -> None:
-        """Read nothing more, and take up nothing more, until `let_go`. Who waits is answered meanwhile."""
+        """Read nothing more, and take up nothing more, until `let_go`. Requests that wait are answered meanwhile."""
         self._is_held = True
         if not self._is_closed:
             self._transport.pause_reading()
@@ -386,7 +384,7 @@ class Connection(AnswerQueue):
             self._flush_soon()
 
     def finish(self) -> None:
-        """Close when everything that came is answered; who waits is answered now, as far as that is possible."""
+        """Close when everything that came is answered; what waits is answered now, as far as that is possible."""
         self._transport.pause_reading()
         if not self.eof_received() and not self._is_closed:
             self.close()

@@ -1,4 +1,4 @@
-"""A seam between connections and handlers: to step in before a request is handled, and before its answer leaves.
+"""A seam between connections and handlers: an interceptor decides about each request, and about its answer.
 
     connection ─▶ Interceptor.request ─▶ proceed ─▶ handler ─▶ group, purgatory, …
                                                                       │
@@ -58,17 +58,11 @@ class _StandIn(Call):
         super().__init__(own.connection, own.route, own.correlation_id, own.client_id, own.request)
         self.is_brief = own.is_brief
 
-    def answer_later(self, make: Callable[[], Message]) -> None:
-        self._work(partial(super().answer_later, make))
-
     def go_on(self, handle: Callable[[], Message | None]) -> None:
-        self._work(partial(super().go_on, handle))
-
-    def _work(self, task: Callable[[], None]) -> None:
         if self.is_brief:
-            task()
+            super().go_on(handle)
         else:
-            self.connection.pace.run(task)
+            self.connection.pace.run(partial(super().go_on, handle))
 
 
 class InterceptedCall(_StandIn):
@@ -139,7 +133,7 @@ class InterceptedCall(_StandIn):
         self.connection.emit(self._own)
 
     def rehearse(self, then: Callable[[], object]) -> None:
-        """Have the handler deal with the request, tell nobody what comes of it, and call `then` when that is there."""
+        """Have the handler deal with the request, lose its answer, and call `then` when that is there."""
         rehearsal = Rehearsal(self, then)
         self.on_abandoned = rehearsal.abandoned
         try:
@@ -183,7 +177,7 @@ class InterceptedCall(_StandIn):
 
 
 class Rehearsal(_StandIn):
-    """What a handler gets whose answer nobody is to hear."""
+    """What a handler gets whose answer is to be lost."""
 
     __slots__ = ("_is_over", "_then")
 

@@ -43,7 +43,7 @@ UNSENT_ANSWER_BYTES_MAX: Final = 256 * KIB
 #: Partitions that fetches may wait for, all of them together: some hundred bytes each. Beyond, a fetch is answered with
 #: what there is.
 WATCHED_PARTITIONS_MAX: Final = 500_000
-#: Answers that wait for clients who don't read, all of them together, apart from records, which are views of the log.
+#: Answers that wait for clients that don't read, all of them together, apart from records, which are views of the log.
 #: Beyond, the connection that has most of them is closed.
 UNREAD_BYTES_MAX: Final = 64 * MIB
 #: Frames half received, all of them together: so much, or twice what one may have if that is more. Beyond, the

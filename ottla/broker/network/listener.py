@@ -1,7 +1,7 @@
 """A listener: one of a node's server sockets, and what its connections share.
 
-A node that is stopped for a while keeps its port: the address stays bound, so that nobody else gets it and clients are
-refused, and is listened on again when the node is back.
+A node that is stopped for a while keeps its port. The address stays bound, so no other program gets it and clients are
+refused; the node listens on it again when it is back.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.call import CallRecorder
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
-#: hundreds of clients in one breath.
+#: hundreds of clients at once.
 BACKLOG = 1024
 #: Turns of asyncio's own loop from when it has accepted a connection until `remember` hears of it, and one more.
 _TURNS_TO_CONNECT = 4
@@ -42,31 +42,31 @@ _TURNS_TO_CONNECT = 4
 _TURNS_TO_CLOSE_MAX = 100
 
 
-class Held(Protocol):
-    """An address that nobody else can have."""
+class HeldAddress(Protocol):
+    """An address that no other program can have."""
 
     def close(self) -> None:
         """Give it back."""
 
 
 #: Holds an address: (family, address).
-Hold: TypeAlias = Callable[[int, Any], Awaitable[Held]]
+HoldAddress: TypeAlias = Callable[[int, Any], Awaitable[HeldAddress]]
 
 
 class Shared:
     """What all connections share: the receive buffer, the routes so far, what is held for clients, the authorizer."""
 
     def __init__(self, request_bytes_max: int = 0, authorizer: Authorizer | None = None) -> None:
-        """`authorizer`: None allows everybody everything."""
+        """`authorizer`: None allows every client everything."""
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.authorizer: Authorizer = authorizer or AllowAll()
         self.routes = Routes(has_short_ways=isinstance(self.authorizer, AllowAll))
-        #: Gets each connection that was just made, and may end it. None: nobody does that.
-        self.turn_away: Callable[[Connection], object] | None = None
-        #: Who keeps all requests and their answers, if anybody does.
+        #: Called with each connection that was just made, and may end it; None: all connections stay.
+        self.on_connected: Callable[[Connection], object] | None = None
+        #: Keeps all requests and their answers; None: nothing does.
         self.recorder: CallRecorder | None = None
-        #: Whether nothing is taken up from clients for a while, those who connect just then among them.
+        #: Whether nothing is taken up from clients for a while, also from clients that connect just then.
         self.are_clients_held = False
         self.outbox = Outbox()
         self.unread = Holdings("answers it does not read", UNREAD_BYTES_MAX)
@@ -98,7 +98,7 @@ async def bind(create_server: Callable[[int], Awaitable[asyncio.Server]], port: 
 async def listen(server: asyncio.Server) -> None:
     """Have the kernel accept connections. Raises OSError.
 
-    That fails if somebody else has bound the same address and was quicker to listen. uvloop says so to nobody but the
+    That fails if another program has bound the same address and was quicker to listen. uvloop says so only to the
     loop's exception handler: it closes the socket, and goes on.
     """
     await server.start_serving()
@@ -130,13 +130,13 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
         #: A loop whose sockets are not the machine's has its own way to hold an address.
-        self._hold: Hold = getattr(self.loop, "hold_address", _hold)
+        self._hold: HoldAddress = getattr(self.loop, "hold_address", _hold)
         self._host = ""
         self._port = 0
         #: What holds the addresses while the node is stopped.
-        self._held: list[Held] = []
+        self._held: list[HeldAddress] = []
         self._all_gone = asyncio.Event()
-        #: Whether the node has died: who has just connected hears of it as all others did.
+        #: Whether the node has died: a client that has just connected is reset as all others were.
         self._is_dead = False
 
     async def open(self, host: str, port: int) -> int:
@@ -157,7 +157,7 @@ class Listener:
         await self.open(self._host, self._port)
 
     async def refuse_all(self) -> None:
-        """Let nobody in any more, and keep the address."""
+        """Accept no connection any more, and keep the address."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -180,14 +180,14 @@ class Listener:
                 raise
 
     def stop_accepting(self) -> None:
-        """Let nobody in any more, and give the address back."""
+        """Accept no connection any more, and give the address back."""
         self._let_go()
         if self._server is not None:
             self._close_server(self._server)
             self._server = None
 
     def _close_server(self, server: asyncio.Server) -> None:
-        """Let nobody in any more. asyncio's own loop loses connections, and leaves their clients hanging, that it has
+        """Accept no more. asyncio's own loop loses connections, and leaves their clients hanging, that it has
         accepted in the turn in which the server is closed: so it accepts no more, and the server is closed in the next.
         """
         if isinstance(self.loop, asyncio.SelectorEventLoop):
@@ -207,8 +207,9 @@ class Listener:
                 connection.abort()
 
     def remember(self, connection: Connection) -> None:
-        """A client has connected; if that was too late, it is turned away."""
+        """A client has connected; if that was too late, the connection is closed."""
         self.connections.add(connection)
+        connection.add_closed_callback(self._forget)
         self._tell(Kind.CONNECTION_OPENED, connection)
         if self._shared.are_clients_held:
             connection.hold()
@@ -216,11 +217,10 @@ class Listener:
             connection.reset()
         elif self._server is None:
             connection.close()
-        elif self._shared.turn_away is not None:
-            self._shared.turn_away(connection)
+        elif self._shared.on_connected is not None:
+            self._shared.on_connected(connection)
 
-    def forget(self, connection: Connection) -> None:
-        """The connection is gone."""
+    def _forget(self, connection: Connection) -> None:
         self.connections.discard(connection)
         self._tell(Kind.CONNECTION_CLOSED, connection)
         if not self.connections:
@@ -237,7 +237,7 @@ class Listener:
 
     @property
     def recorder(self) -> CallRecorder | None:
-        """Who keeps all requests and their answers, if anybody does."""
+        """What keeps all requests and their answers; None: nothing does."""
         return self._shared.recorder
 
     def choose_call(self) -> None:
@@ -256,7 +256,7 @@ class Listener:
             connection.new_call, connection.new_long_call = self.new_call, self.new_long_call
 
     def _choose_told(self, is_told: bool) -> None:
-        """When somebody reads of each request, requests become calls that tell when they are answered."""
+        """While there is a reader of each request, requests become calls that tell when they are answered."""
         self._is_told = is_told
         self.choose_call()
 
@@ -278,7 +278,7 @@ class Listener:
             connection.close()
 
     async def closed(self) -> None:
-        """Return when the last connection is gone, be it one that had been accepted and nobody had heard of."""
+        """Return when the last connection is gone, be it one that had been accepted and was not in use yet."""
         for _ in range(_TURNS_TO_CONNECT):
             await asyncio.sleep(0)
         while self.connections:
@@ -292,7 +292,7 @@ class Listener:
 
 
 async def _hold(family: int, address: Any) -> socket.socket:
-    """A socket that is bound there and listens to nobody. The one before may need a turn of the loop to go."""
+    """A socket that is bound there and does not listen. The one before may need a turn of the loop to go."""
     for _ in range(_TURNS_TO_CLOSE_MAX):
         held = socket.socket(family)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -4,8 +4,8 @@ An answer that is given while its own connection takes up requests leaves when t
 such as a fetch's that waited for records, or a member's when the last one has joined, has its connection put in here.
 They leave at the latest in the next turn of the loop, and often before:
 
-- Whoever is through with taking up requests sends first what others are owed by then: a consumer that has waited for
-  these records gets them before their producer is told that they are there.
+- A connection that is through with taking up requests first sends what other clients are owed by then: a consumer that
+  has waited for these records gets them before their producer gets its answer.
 - Where a thousand are answered at once, the first few are written to while the rest of the answers is still made. So
   their clients are at work meanwhile, and not all of them in one go afterwards.
 """
@@ -58,7 +58,7 @@ class Outbox:
         for sender in ready:
             try:
                 sender.write_ready()
-            except Exception as error:  # in which neither the others have a part, nor who is answered just now
+            except Exception as error:  # neither the others have a part in it, nor the client that is answered just now
                 message = "answers could not be written"
                 asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 

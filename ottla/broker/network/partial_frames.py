@@ -45,7 +45,7 @@ class LargeFrame:
         """`size`: of the frame, its size included, which `beginning` begins with."""
         self.bytes_counted = size
         self._size, self._filled = size - 4, len(beginning) - 4
-        self._body = BytesIO(bytes(self._size))  # which nobody else has, so neither this nor `getvalue` copies it
+        self._body = BytesIO(bytes(self._size))  # there is no other reference, so neither this nor `getvalue` copies it
         self._body.getbuffer()[: self._filled] = beginning[4:]
 
     def room(self) -> memoryview:
@@ -56,7 +56,7 @@ class LargeFrame:
         return self._filled == self._size
 
     def take(self) -> bytes:
-        """Its bytes. As long as somebody has the `room`, to get them copies them."""
+        """Its bytes. While there is a reference to the `room`, getting them copies them."""
         return self._body.getvalue()
 
 

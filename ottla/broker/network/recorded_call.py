@@ -1,4 +1,4 @@
-"""A call that is kept, with its answer, for who wants to look at it later. Loaded, and used, only when asked for.
+"""A call that is kept, with its answer, to be looked at later. Loaded, and used, only when asked for.
 
 The answer is noted when it is encoded, so it is the one that leaves, or of which a part leaves, whatever a fault has
 made of the handler's.
@@ -6,7 +6,8 @@ made of the handler's.
 
 from __future__ import annotations
 
-from ottla.broker.network.call import Asker, CallRecorder, Form, LongCall
+from ottla.broker.network.call import CallConnection, CallRecorder, LongCall
+from ottla.broker.network.route import Route
 from ottla.broker.network.timed_call import TimedCall
 from ottla.protocol.primitives import Buffer, Message
 
@@ -16,7 +17,9 @@ class RecordedCall(TimedCall):
 
     __slots__ = ("_taken",)
 
-    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
+    def __init__(
+        self, connection: CallConnection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
         super().__init__(connection, route, correlation_id, client_id, request)
         self._taken = self._recorder.take(self)
 

@@ -1,8 +1,9 @@
-"""A call that tells when it is answered. Loaded, and used, only while somebody reads of each request."""
+"""A call that tells when it is answered. Loaded, and used, only while there is a reader of each request."""
 
 from __future__ import annotations
 
-from ottla.broker.network.call import Asker, Call, Form, LongCall
+from ottla.broker.network.call import Call, CallConnection, LongCall
+from ottla.broker.network.route import Route
 from ottla.events.kind import Kind
 from ottla.protocol.primitives import Message
 
@@ -14,7 +15,9 @@ class TimedCall(Call):
 
     __slots__ = ("taken_up_ms",)
 
-    def __init__(self, connection: Asker, route: Form, correlation_id: int, client_id: str, request: Message) -> None:
+    def __init__(
+        self, connection: CallConnection, route: Route, correlation_id: int, client_id: str, request: Message
+    ) -> None:
         super().__init__(connection, route, correlation_id, client_id, request)
         self.taken_up_ms = self.node.clock.now_ms()
 

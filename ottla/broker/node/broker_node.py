@@ -85,7 +85,7 @@ class BrokerNode:
         from ottla.broker.fetching.fetch_session import FetchSessionCache
 
         slots: int = self.cluster.settings["max.incremental.fetch.session.cache.slots"]
-        return FetchSessionCache(slots, self.timer.now_ms, dice=self.cluster.dice)
+        return FetchSessionCache(slots, self.timer.now_ms, random_source=self.cluster.random_source)
 
     def forget_clients(self) -> None:
         """What it knew of its clients is gone with it."""

@@ -7,10 +7,10 @@ made is entered in one list, which says when nothing is left to do, and what has
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.delayed.operations import DelayedOperations
+    from ottla.broker.delayed.registered import RegisteredPurgatory
     from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
+    from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
@@ -41,6 +43,7 @@ class Service(Protocol):
 
 
 S = TypeVar("S", bound=Service)
+K = TypeVar("K", bound="Coordination[Any]")
 
 
 class Services:
@@ -62,8 +65,14 @@ class Services:
         self._wrap_group_log = wrap_group_log
         #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
         self.moved: dict[Partition, None] = {}
+        #: The purgatories of all services made so far.
+        self.purgatories: list[RegisteredPurgatory] = []
         #: All that were made, in order.
         self._made: list[Service] = []
+        self.coordinations: list[Coordination[Any]] = []
+        """Those there are now: of groups, of transactions. Looking makes none."""
+        self.on_coordination: list[Callable[[Coordination[Any]], object]] = []
+        """Called with each coordination that is made from now on."""
 
     @property
     def is_settled(self) -> bool:
@@ -83,6 +92,20 @@ class Services:
         """Have it asked whether it is settled, and closed at the end."""
         self._made.append(service)
         return service
+
+    def _enter_coordination(self, coordination: K, of_requests: Sequence[str] = ()) -> K:
+        """List a coordination and its purgatories; clients wait for what waits in those named in `of_requests`."""
+        from ottla.broker.delayed.registered import RegisteredPurgatory
+
+        self.purgatories += [
+            RegisteredPurgatory(purgatory, node_id, holds_requests=name in of_requests)
+            for node_id, coordinator in coordination.of_node.items()
+            for name, purgatory in coordinator.runtime.purgatories.items()
+        ]
+        self.coordinations.append(coordination)
+        for tell in self.on_coordination:
+            tell(coordination)
+        return self.enter(coordination)
 
     @cached_property
     def pace(self) -> Pace:
@@ -109,28 +132,27 @@ class Services:
     def group_coordination(self) -> GroupCoordination:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
+        from ottla.coordinator.classic.timers import REBALANCES
 
-        return self.enter(
-            GroupCoordination(
-                self._cluster,
-                self._timer,
-                self._tasks,
-                self.background,
-                self.pace,
-                wrap_group_log=self._wrap_group_log,
-            )
+        coordination = GroupCoordination(
+            self._cluster,
+            self._timer,
+            self._tasks,
+            self.background,
+            self.pace,
+            wrap_group_log=self._wrap_group_log,
         )
+        return self._enter_coordination(coordination, of_requests=(REBALANCES,))
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:
         """The transaction coordinators of all nodes."""
         from ottla.broker.transactions.coordination import TransactionCoordination
 
-        return self.enter(
-            TransactionCoordination(
-                self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
-            )
+        coordination = TransactionCoordination(
+            self._cluster, self._timer, self._tasks, self.background, self.pace, lambda: self.group_coordination
         )
+        return self._enter_coordination(coordination)
 
     @cached_property
     def delayed_operations(self) -> DelayedOperations:
@@ -138,4 +160,6 @@ class Services:
         from ottla.broker.delayed.operations import DelayedOperations
 
         call_soon = asyncio.get_running_loop().call_soon
-        return self.enter(DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved))
+        return self.enter(
+            DelayedOperations(self._cluster, self._timer, self.pace, call_soon, self.moved, self.purgatories)
+        )

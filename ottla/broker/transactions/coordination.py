@@ -1,22 +1,20 @@
 """Transaction coordinators on their nodes: each has the transactional ids in the partitions of __transaction_state it
 leads.
 
-A node that comes to lead one reads its ids from the log (`internal`), and goes on with what was decided and not
-carried out. What is kept of them is appended here, and markers are written by `markers`.
+How partitions come and go is `internal.coordination`. Here are the settings, and what a coordinator needs of the
+cluster: producer ids, the leader epoch of its partition, and the `markers` that it asks for.
 
-Kafka: TransactionCoordinator.onElection, onResignation; TransactionStateManager.
+Kafka: TransactionStateManager.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from ottla.broker.internal.loading import Loading
+from ottla.broker.internal.coordinated_topic import CoordinatedTopic
+from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.log import InternalLog
-from ottla.broker.internal.recovery import Recovery
-from ottla.broker.internal.topic import InternalTopic
 from ottla.broker.transactions.markers import MAY_BE_WRITABLE, Groups, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
 from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
@@ -27,28 +25,15 @@ from ottla.coordinator.java_hash import partition_for
 from ottla.coordinator.transactions.config import TransactionConfig
 from ottla.coordinator.transactions.coordinator import TransactionCoordinator
 from ottla.events.kind import Kind
-from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from asyncio import TaskGroup
 
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.runtime.effects import Writer
-    from ottla.coordinator.runtime.records import Record
-    from ottla.events.stream import Stream
-    from ottla.log.partition import Partition
     from ottla.pacing import Pace
     from ottla.purgatory import Timer
     from ottla.settings.settings import Settings
-
-
-class TransactionLog(InternalLog):
-    """The log of the coordinators: the partitions of __transaction_state."""
-
-    def append_in_transaction(self, _partition: int, _records: Sequence[Record], _writer: Writer) -> ErrorCode:
-        """What transactions are kept in is in no transaction."""
-        return ErrorCode.INVALID_TXN_STATE
 
 
 def transaction_config(settings: Settings, partitions_count: int) -> TransactionConfig:
@@ -66,43 +51,22 @@ def transaction_config(settings: Settings, partitions_count: int) -> Transaction
     )
 
 
-class TransactionTidings:
-    """Tells what became of a partition of __transaction_state, and of its ids that have met a bug of ours.
-
-    All ids of a partition are one machine, whose key is the partition.
-    """
-
-    def __init__(self, events: Stream) -> None:
-        self._events = events
-
-    def loaded(self, partition: int, _machines: int, duration_ms: int) -> None:
-        self._events.tell(Kind.TRANSACTION_LOG_LOADED, partition=partition, duration_ms=duration_ms)
-
-    def failed(self, partition: int, reason: str, raised: Exception | None) -> None:
-        self._events.tell(Kind.TRANSACTION_LOG_LOAD_FAILED, raised=raised, partition=partition, reason=reason)
-
-    def ignored(self, partition: int, record_type: int, records: int) -> None:
-        self._events.tell(
-            Kind.TRANSACTION_LOG_RECORDS_IGNORED, partition=partition, record_type=record_type, records=records
-        )
-
-    def all_read(self) -> None:
-        """Nobody waits for that."""
-
-    def name_of(self, key: str) -> str:
-        return f"partition {key} of __transaction_state"
-
-    def partition_of(self, key: str) -> int:
-        return int(key)
-
-    def has_failed(self, key: str, reason: str, raised: Exception) -> None:
-        self._events.tell(Kind.TRANSACTIONS_FAILED, raised=raised, partition=int(key), reason=reason)
-
-    def has_recovered(self, key: str) -> None:
-        self._events.tell(Kind.TRANSACTIONS_RECOVERED, partition=int(key))
+#: Transaction coordinators and what is told of them. All ids of a partition are one machine; its key is the partition.
+_TRANSACTIONS: Final = CoordinatedTopic(
+    name="transactions",
+    topic=TRANSACTION_TOPIC,
+    machine="partition {} of __transaction_state",
+    machine_fields=lambda key: {"partition": int(key)},
+    loading="transaction loading",
+    loaded=Kind.TRANSACTION_LOG_LOADED,
+    load_failed=Kind.TRANSACTION_LOG_LOAD_FAILED,
+    records_ignored=Kind.TRANSACTION_LOG_RECORDS_IGNORED,
+    machine_failed=Kind.TRANSACTIONS_FAILED,
+    machine_recovered=Kind.TRANSACTIONS_RECOVERED,
+)
 
 
-class TransactionCoordination:
+class TransactionCoordination(Coordination[TransactionCoordinator]):
     """The transaction coordinators of all nodes."""
 
     def __init__(
@@ -114,19 +78,14 @@ class TransactionCoordination:
         pace: Pace,
         groups: Groups,
     ) -> None:
+        super().__init__(_TRANSACTIONS, cluster, timer, background)
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
-        transaction_log = TransactionLog(cluster, TRANSACTION_TOPIC)
+        transaction_log = InternalLog(cluster, TRANSACTION_TOPIC)
         notes = TransactionNotes(cluster.events)
-        self._cluster = cluster
         self._partitions_count = config.num_partitions
-        tidings = TransactionTidings(cluster.events)
-        self._loading = Loading(background, "transaction loading", tidings, cluster.events)
-        self._topic = InternalTopic(cluster, TRANSACTION_TOPIC, self.take_over, self.resign)
-        recovery = Recovery(tidings, self._topic, self._loading, timer, lambda node_id: self.of_node[node_id].runtime)
-        self.of_node: dict[int, TransactionCoordinator] = {}
         self._markers = MarkerWriter(cluster, timer, background, groups, self.of_node)
-        for node_id in cluster.all_nodes:
-            self.of_node[node_id] = TransactionCoordinator(
+        self._start(
+            lambda node_id, failed: TransactionCoordinator(
                 config,
                 transaction_log,
                 timer,
@@ -136,10 +95,10 @@ class TransactionCoordination:
                 write_markers=partial(self._markers.write, node_id),
                 notices=notes,
                 is_told=notes.is_told,
-                failed=partial(recovery.failed, node_id),
+                failed=failed,
                 pace=pace,
             )
-        self._topic.take_over_all()
+        )
         cluster.events.read(lambda _: self._complete_unwritten(), MAY_BE_WRITABLE)
         cluster.events.read(lambda _: self._follow_feature(config), [Kind.SETTINGS_CHANGED])
 
@@ -151,19 +110,13 @@ class TransactionCoordination:
         for coordinator in self.of_node.values():
             coordinator.complete_unwritten()
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether there is nothing left to do at this moment."""
-        return all(coordinator.is_settled for coordinator in self.of_node.values())
-
     def close(self) -> None:
         """Coordinate nothing any more."""
         self._markers.close()
-        for coordinator in self.of_node.values():
-            coordinator.close()
+        super().close()
 
     def coordinator_of(self, transactional_id: str) -> TransactionCoordinator | None:
-        """Who coordinates this id; None: nobody that can be asked."""
+        """The coordinator of this id; None: no node that can be asked has it."""
         topic = self._topic.topic
         index = partition_for(transactional_id, self._partitions_count)
         if topic is None or index >= len(topic.placements):
@@ -173,21 +126,13 @@ class TransactionCoordination:
             return None
         return self.of_node.get(leader_id)
 
-    def take_over(self, log: Partition, node_id: int) -> None:
-        """A node leads this partition of __transaction_state now. Until it is read clients are told to wait."""
-        self._loading.load(self.of_node[node_id].runtime, log)
-
-    def resign(self, partition: int, node_id: int) -> None:
-        """A node does not lead this partition any more."""
-        self.of_node[node_id].runtime.unload(partition)
-
     def _leader_epoch_of(self, partition: int) -> int:
         topic = self._topic.topic
-        assert topic is not None, "somebody leads a partition of it"
+        assert topic is not None, "a node leads a partition of it"
         return topic.partitions[partition].leader_epoch
 
     def _new_producer_id(self) -> int | None:
         try:
             return self._cluster.new_producer_id()
         except Refused:
-            return None  # it can't be kept that somebody has it
+            return None  # that the id is taken can't be kept

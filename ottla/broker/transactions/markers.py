@@ -3,13 +3,13 @@
     coordinator ──asks──▶ MarkerWriter ──▶ each partition, at its leader ──▶ coordinator is told which have it
 
 What is asked for is written at once, so a transaction is over before anything is read that its client asks next: a
-producer whose markers can be written never has to wait for them.
+producer never has to wait for markers that can be written.
 
-A partition that can't take its marker now (nobody leads it, too few replicas are in sync, its groups are being read) is
-tried again: when a leader changes or more replicas are in sync, when groups were read, and every now and then, ever
+A partition that can't take its marker now (no node leads it, too few replicas are in sync, its groups are being read)
+is tried again: when a leader changes or more replicas are in sync, when groups were read, and every now and then, ever
 more seldom. One that is gone needs none. One that has seen a later epoch of the producer or of the coordinator refuses
-for good, and then this is left alone: whoever has the later epoch ends it. Of a transactional id only what was asked
-last is written: who asked before is no more.
+for good, and then this is left alone: the later epoch's producer or coordinator ends it. Of a transactional id only
+what was asked last is written: the coordinator that asked before is no more.
 
 In Kafka brokers send each other WriteTxnMarkers for it; here all logs are at hand.
 Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler, handleWriteTxnMarkersRequest.
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from ottla.log.partition import Partition
     from ottla.purgatory import Timer
 
-#: Who has the groups' logs. Asked with the first marker for one of them: a broker whose producers are in no group loads
-#: nothing of groups, as much code again as transactions have.
+#: Gives the coordination of groups. Asked with the first marker for one of them: where no producer is in a group,
+#: nothing of groups is loaded, as much code again as transactions have.
 Groups: TypeAlias = "Callable[[], GroupCoordination]"
 
 #: When what could not be written perhaps can be.
@@ -141,7 +141,7 @@ class MarkerWriter:
 
     @cached_property
     def _groups(self) -> GroupCoordination:
-        """Who has the groups' logs; from then on a marker that waits for a group is tried again when it was read."""
+        """The coordination of groups; from then on a marker that waits for a group is tried again when it was read."""
         groups = self._ask_groups()
         groups.on_partition_read(self._something_changed)
         return groups

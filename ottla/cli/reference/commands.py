@@ -10,8 +10,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Final
 
-from ottla import markdown
 from ottla.cli import make_parser
+from ottla.text import markdown
 
 _HEAD: Final = """\
 <!-- Printed from the command line's parsers by `make docs`; change it there. -->

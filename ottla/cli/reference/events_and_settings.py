@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ottla import markdown
 from ottla.events.kind import KINDS
 from ottla.settings.table import SETTINGS, all_settings
 from ottla.settings.text import default_text, range_text
+from ottla.text import markdown
 
 _CONFIG_HEAD: Final = """\
 # Settings

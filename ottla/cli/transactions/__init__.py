@@ -21,7 +21,7 @@ from ottla.terminal.output import Item, print_json
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from ottla.cli.cluster import Cluster
+    from ottla.cli.cluster import ContactedCluster
 
 #: Kafka's tool has the same: what brokers allow by default.
 _TIMEOUT_MINUTES_DEFAULT: Final = 15
@@ -122,7 +122,7 @@ def _add_terminate(actions: Any) -> None:
 
 def _ask(
     options: argparse.Namespace,
-    question: Callable[[Cluster], Awaitable[Any]],
+    question: Callable[[ContactedCluster], Awaitable[Any]],
     show: Callable[[Any], None],
 ) -> int:
     from ottla.cli.cluster import ask_cluster
@@ -167,7 +167,7 @@ def _run_abort(options: argparse.Namespace) -> int:
     from ottla.cli.transactions import ending, tables
 
     place = options.topic, options.partition
-    question: Callable[[Cluster], Awaitable[Item]]
+    question: Callable[[ContactedCluster], Awaitable[Item]]
     if options.start_offset is not None:
         question = partial(ending.abort_at, place=place, start_offset=options.start_offset)
     elif (producer := _producer(options)) is not None:

@@ -1,11 +1,11 @@
-"""Ending a transaction that nobody else ends: in one partition, or of a transactional id."""
+"""Ending a transaction that hangs: in one partition, or of a transactional id."""
 
 from __future__ import annotations
 
 import asyncio
 
 from ottla.cli.admin import RETRY_SECONDS, CannotAnswer, NotFound, Partition
-from ottla.cli.cluster import Cluster, check
+from ottla.cli.cluster import ContactedCluster, check
 from ottla.cli.transactions.questions import described, producers
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -14,7 +14,7 @@ from ottla.terminal.output import Item
 from ottla.terminal.printable import printable
 
 
-async def abort_at(cluster: Cluster, place: Partition, start_offset: int) -> Item:
+async def abort_at(cluster: ContactedCluster, place: Partition, start_offset: int) -> Item:
     """Abort the transaction that is open in a partition since this offset. Raises `NotFound`."""
     for producer in await producers(cluster, place):
         if producer["transaction_start_offset"] == start_offset:
@@ -25,7 +25,7 @@ async def abort_at(cluster: Cluster, place: Partition, start_offset: int) -> Ite
     )
 
 
-async def abort(cluster: Cluster, place: Partition, producer: Item) -> Item:
+async def abort(cluster: ContactedCluster, place: Partition, producer: Item) -> Item:
     """Write an abort marker for this producer to the partition's leader.
 
     A partition that no coordinator has written to yet knows of no coordinator's epoch. 0 is no later than any.
@@ -60,7 +60,7 @@ async def abort(cluster: Cluster, place: Partition, producer: Item) -> Item:
     }
 
 
-async def terminate(cluster: Cluster, transactional_id: str) -> Item:
+async def terminate(cluster: ContactedCluster, transactional_id: str) -> Item:
     """Abort what a transactional id has open, and fence its producer; the id's timeout stays. Raises `NotFound`."""
     (found,) = await described(cluster, [transactional_id])
     request = InitProducerIdRequest(transactional_id, found["timeout_ms"])

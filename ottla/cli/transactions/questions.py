@@ -1,6 +1,6 @@
-"""What brokers are asked about transactions, and what is made of their answers.
+"""Requests about transactions, and what the answers mean.
 
-Nobody is asked to find a coordinator, for that makes a fresh broker create its transactions topic, and looking should
+No request looks for a coordinator: that makes a fresh broker create its transactions topic, and a question should
 change nothing. Every broker is asked, and those that don't coordinate an id say so.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from ottla.cli.admin import NotFound, Partition
-from ottla.cli.cluster import Cluster, Refused, check
+from ottla.cli.cluster import AnswerRefused, ContactedCluster, check
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest
@@ -54,7 +54,7 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
-async def listed(cluster: Cluster, wanted: Wanted) -> list[Item]:
+async def listed(cluster: ContactedCluster, wanted: Wanted) -> list[Item]:
     """Every transactional id that is wanted, by name."""
     request = ListTransactionsRequest(
         list(wanted.states), list(wanted.producer_ids), wanted.duration_ms, wanted.pattern or None
@@ -84,8 +84,8 @@ async def listed(cluster: Cluster, wanted: Wanted) -> list[Item]:
     return sorted(found, key=lambda one: str(one["transactional_id"]))
 
 
-async def described(cluster: Cluster, ids: Sequence[str]) -> list[Item]:
-    """These transactional ids. Raises `NotFound` and `Refused`."""
+async def described(cluster: ContactedCluster, ids: Sequence[str]) -> list[Item]:
+    """These transactional ids. Raises `NotFound` and `AnswerRefused`."""
     found = await find(cluster, ids)
     for transactional_id in ids:
         if transactional_id not in found:
@@ -96,8 +96,8 @@ async def described(cluster: Cluster, ids: Sequence[str]) -> list[Item]:
     return [found[transactional_id] for transactional_id in dict.fromkeys(ids)]
 
 
-async def find(cluster: Cluster, ids: Iterable[str]) -> dict[str, Item]:
-    """Those of these transactional ids that there are. Raises `Refused` while one may be there and can't be asked."""
+async def find(cluster: ContactedCluster, ids: Iterable[str]) -> dict[str, Item]:
+    """The transactional ids that exist. Raises `AnswerRefused` if the coordinator of one can't be asked now."""
     found: dict[str, Item] = {}
     for some in _lots(list(dict.fromkeys(ids))):
         unsettled = dict.fromkeys(some, ErrorCode.NOT_COORDINATOR)
@@ -111,18 +111,18 @@ async def find(cluster: Cluster, ids: Iterable[str]) -> dict[str, Item]:
     return found
 
 
-async def _check_unknown(cluster: Cluster, errors: dict[str, int]) -> None:
-    """Raises `Refused` unless these ids are unknown for good."""
+async def _check_unknown(cluster: ContactedCluster, errors: dict[str, int]) -> None:
+    """Raises `AnswerRefused` unless these ids are unknown for good."""
     for transactional_id, error in errors.items():
         if error == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
             continue
         if error == ErrorCode.NOT_COORDINATOR and not await _has_coordinators(cluster):
             return
-        raise Refused(error, f"transactional id {printable(transactional_id)}")
+        raise AnswerRefused(error, f"transactional id {printable(transactional_id)}")
 
 
-async def _has_coordinators(cluster: Cluster) -> bool:
-    """Whether anybody ever used a transactional id."""
+async def _has_coordinators(cluster: ContactedCluster) -> bool:
+    """Whether a transactional id was ever used in this cluster."""
     return any(topic == TRANSACTION_TOPIC for topic, _ in await cluster.partitions())
 
 
@@ -145,7 +145,7 @@ def _described(one: DescribeTransactionsResponse.TransactionState, coordinator: 
     }
 
 
-async def producers(cluster: Cluster, place: Partition, broker_id: int | None = None) -> list[Item]:
+async def producers(cluster: ContactedCluster, place: Partition, broker_id: int | None = None) -> list[Item]:
     """Every producer that a partition remembers, at its leader or at this broker."""
     leader_id = await cluster.leader(place) if broker_id is None else broker_id
     if leader_id not in cluster.brokers:
@@ -155,7 +155,9 @@ async def producers(cluster: Cluster, place: Partition, broker_id: int | None = 
     return (await _producers_at(cluster, leader_id, [place]))[place]
 
 
-async def _producers_at(cluster: Cluster, node_id: int, places: list[Partition]) -> dict[Partition, list[Item]]:
+async def _producers_at(
+    cluster: ContactedCluster, node_id: int, places: list[Partition]
+) -> dict[Partition, list[Item]]:
     """What one node knows of these partitions' producers."""
     found: dict[Partition, list[Item]] = {}
     for some in _lots(places):
@@ -184,7 +186,7 @@ def _or_none(value: int) -> int | None:
     return value if value >= 0 else None
 
 
-async def hanging(cluster: Cluster, scope: Scope, timeout_ms: int) -> list[Item]:
+async def hanging(cluster: ContactedCluster, scope: Scope, timeout_ms: int) -> list[Item]:
     """Open transactions that no coordinator will end.
 
     One that is open for longer than any transaction may be is a candidate. It hangs if there is no transactional id
@@ -208,13 +210,13 @@ async def hanging(cluster: Cluster, scope: Scope, timeout_ms: int) -> list[Item]
     return found
 
 
-async def _open_for_longer(cluster: Cluster, scope: Scope, timeout_ms: int) -> list[Item]:
+async def _open_for_longer(cluster: ContactedCluster, scope: Scope, timeout_ms: int) -> list[Item]:
     """Transactions that are open in a partition for longer than this."""
     by_node: dict[int, list[Partition]] = {}
     for place, found in (await _places(cluster, scope)).items():
         if scope.broker_id is None:
             if found["leader"] not in cluster.brokers:
-                raise Refused(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {place[1]} of {printable(place[0])}")
+                raise AnswerRefused(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {place[1]} of {printable(place[0])}")
             by_node.setdefault(found["leader"], []).append(place)
         elif scope.broker_id in found["replicas"]:
             by_node.setdefault(scope.broker_id, []).append(place)
@@ -236,7 +238,7 @@ async def _open_for_longer(cluster: Cluster, scope: Scope, timeout_ms: int) -> l
     return sorted(long_open, key=lambda one: (one["topic"], one["partition"], one["transaction_start_offset"]))
 
 
-async def _places(cluster: Cluster, scope: Scope) -> dict[Partition, Item]:
+async def _places(cluster: ContactedCluster, scope: Scope) -> dict[Partition, Item]:
     if scope.broker_id is not None and scope.broker_id not in cluster.brokers:
         raise NotFound(f"there is no broker {scope.broker_id}; there are {', '.join(map(str, cluster.brokers))}")
     if scope.topic is not None and scope.partition is not None:

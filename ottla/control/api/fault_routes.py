@@ -1,18 +1,21 @@
-"""What of the control API is about faults and held requests. Who answers it is loaded with the first question."""
+"""The routes of the control API for faults and holds. What answers them is loaded with the first request."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, Protocol
 
+from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import Answer, Route
+from ottla.control.faults.misuse import BadFault
 
 if TYPE_CHECKING:
     from ottla.control.api.faults import FaultControl
 
 
 class HasFaults(Protocol):
-    """Who knows who answers."""
+    """Has what answers requests about faults."""
 
     @property
     def faults(self) -> FaultControl:
@@ -20,12 +23,14 @@ class HasFaults(Protocol):
 
 
 def _route(method: str, path: str, does: str, name: str) -> Route[HasFaults]:
-    """A question that the method of this name answers."""
+    """A route that the method of this name answers."""
 
-    def answer(control: HasFaults, wish: bytes) -> Awaitable[Answer]:
-        answered: Any = getattr(control.faults, name)(wish)
-        awaited: Awaitable[Answer] = answered
-        return awaited
+    async def answer(control: HasFaults, wish: bytes) -> Answer:
+        asked: Callable[[bytes], Awaitable[Answer]] = getattr(control.faults, name)
+        try:
+            return await asked(wish)
+        except BadFault as bad:
+            raise HttpRefused(HTTPStatus.BAD_REQUEST, str(bad)) from None
 
     return Route(method, path, does, answer)
 

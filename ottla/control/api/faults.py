@@ -1,4 +1,4 @@
-"""Faults and held requests over HTTP: the words are those of `ottla.control.faults.wish`.
+"""Faults and held requests over HTTP: the words are those of `ottla.control.faults.specification`.
 
 POST   /faults              {"api": "Produce", "topic": "orders", "answer": "NOT_ENOUGH_REPLICAS", "times": 1}
 GET    /faults              all of them, with how often they have happened
@@ -29,7 +29,6 @@ from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import WAIT_MS, WAIT_MS_MAX, Answer
 from ottla.control.api.wishes import read_object, read_typed
 from ottla.control.faults.engine import hold_of, is_hold
-from ottla.control.faults.keeping import Keeping, Kept
 from ottla.control.faults.misuse import BadFault
 from ottla.control.faults.verbs import error_code
 from ottla.protocol.primitives import Message
@@ -37,8 +36,10 @@ from ottla.protocol.primitives import Message
 if TYPE_CHECKING:
     from ottla.control.api.running import RunningBroker
     from ottla.control.faults.engine import Faults
-    from ottla.control.faults.fault import Fault, Hit
+    from ottla.control.faults.fault import Fault
+    from ottla.control.faults.holds import Held
     from ottla.control.faults.milestones import Milestones
+    from ottla.control.faults.occurrence import Hit
 
 T = TypeVar("T")
 
@@ -50,14 +51,14 @@ _DIGITS_MAX: Final = 18
 
 
 class FaultControl:
-    """Answers what concerns faults and holds of one broker. Raises `HttpRefused`."""
+    """Answers what concerns faults and holds of one broker. Raises `HttpRefused` and `BadFault`."""
 
     def __init__(self, server: RunningBroker) -> None:
         self._server = server
 
     async def set(self, body: bytes) -> Answer:
         """POST /faults"""
-        return _tell(_may_fail(lambda: self._faults.set(_read(body))))
+        return _tell(self._faults.set(_read(body)))
 
     async def list(self, _query: bytes) -> Answer:
         """GET /faults"""
@@ -89,7 +90,7 @@ class FaultControl:
 
     async def hold(self, body: bytes) -> Answer:
         """POST /holds"""
-        return _tell_hold(_may_fail(lambda: self._faults.hold(_read(body))))
+        return _tell_hold(self._faults.hold(_read(body)))
 
     async def list_holds(self, _query: bytes) -> Answer:
         """GET /holds"""
@@ -99,7 +100,7 @@ class FaultControl:
         """POST /holds/wait"""
         wish = _read_wish(body, fault_id=int, count=int, timeout_ms=int)
         fault = self._find(wish["fault_id"])
-        hold = _may_fail(lambda: hold_of(fault))
+        hold = hold_of(fault)
         await _until(hold.milestones, wish, lambda: f"has held {len(hold.all)}", fault)
         return _tell_hold(fault)
 
@@ -108,9 +109,9 @@ class FaultControl:
         wish = _read_wish(body, fault_id=int, number=int, change=dict)
         held = self._find_held(wish)
         change = wish.get("change", {})
-        _may_fail(lambda: _check_change(held, change))
-        _may_fail(lambda: held.change(**change))
-        _may_fail(held.let_go)
+        _check_change(held, change)
+        held.change(**change)
+        held.let_go()
         return _tell_held(held)
 
     async def refuse(self, body: bytes) -> Answer:
@@ -119,13 +120,13 @@ class FaultControl:
         if "error" not in wish:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body says with which error, such as REBALANCE_IN_PROGRESS")
         held = self._find_held(wish)
-        _may_fail(lambda: held.refuse(error_code(wish["error"])))
+        held.refuse(error_code(wish["error"]))
         return _tell_held(held)
 
     async def lose(self, body: bytes) -> Answer:
         """POST /holds/lose"""
         held = self._find_held(_read_wish(body, fault_id=int, number=int))
-        _may_fail(held.lose)
+        held.lose()
         return _tell_held(held)
 
     @property
@@ -138,10 +139,10 @@ class FaultControl:
         except BadFault as unknown:
             raise HttpRefused(HTTPStatus.NOT_FOUND, str(unknown)) from None
 
-    def _find_held(self, wish: dict[str, Any]) -> Kept:
+    def _find_held(self, wish: dict[str, Any]) -> Held:
         """What is held with this number; without one the first that is held still."""
         fault = self._find(wish["fault_id"])
-        hold: Keeping[Kept] = _may_fail(lambda: hold_of(fault))
+        hold = hold_of(fault)
         for held in hold.all:
             if held.number == wish["number"] if "number" in wish else held.how is None:
                 return held
@@ -160,13 +161,6 @@ async def _until(milestones: Milestones, wish: dict[str, Any], now: Callable[[],
     except TimeoutError:
         sentence = f"waited {timeout_ms} ms in vain: {fault} {now()}, not {count}; {fault.seen_instead()}"
         raise HttpRefused(HTTPStatus.CONFLICT, sentence) from None
-
-
-def _may_fail(do: Callable[[], T]) -> T:
-    try:
-        return do()
-    except BadFault as bad:
-        raise HttpRefused(HTTPStatus.BAD_REQUEST, str(bad)) from None
 
 
 def _read(body: bytes) -> dict[str, Any]:
@@ -188,7 +182,7 @@ def _read_number(text: bytes) -> int:
     return int(text)
 
 
-def _check_change(held: Kept, change: dict[str, Any]) -> None:
+def _check_change(held: Held, change: dict[str, Any]) -> None:
     """Over HTTP plain values can be changed, for others of their kind. Raises `BadFault`."""
     message = held.request if held.answer is None else held.answer
     for name, value in change.items():
@@ -216,14 +210,15 @@ def _tell_hold(fault: Fault) -> Answer:
     return {**_tell(fault), "held": [_tell_held(held) for held in hold_of(fault).all]}
 
 
-def _tell_held(held: Kept) -> Answer:
+def _tell_held(held: Held) -> Answer:
     return {
         "number": held.number,
-        "api": held.api,
-        "client_id": held.client_id,
-        "group_id": held.group_id,
-        "member_id": held.member_id,
-        "node_id": held.node_id,
+        "api": held.hit.api,
+        "client_id": held.hit.client_id,
+        "group_id": held.hit.group_id,
+        "member_id": held.hit.member_id,
+        "transactional_id": held.hit.transactional_id,
+        "node_id": held.hit.node_id,
         "at": held.at,
         "state": "held" if held.how is None else held.how.value,
         "is_gone": held.is_gone,

@@ -5,8 +5,8 @@
     {"group": "kitchen", "topic": "orders", "partition": 1, "offset": 1}
 
 One JSON object a line, or in a file that ends in .yaml or .yml a list of the same. An object with a group commits an
-offset, one with a value or a key is a record (`ottla.record_json` has its forms), any other makes a topic. A topic that
-no object makes is made when the first record comes for it.
+offset, one with a value or a key is a record (its forms: `ottla.text.record_json`), any other makes a topic. A topic
+that no object makes is made when the first record comes for it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ottla.cluster.address import MachineRefused
 from ottla.control.changes.topics import ChangeRefused, append_batch, commit_offsets, create_topic
 from ottla.control.state.topics import NoSuchTopic
-from ottla.nearest import nearest
 from ottla.protocol.record_reading import Record
-from ottla.record_json import CONTENT_NAMES, NotARecord, WrittenRecord, read_record, text_of
 from ottla.settings.settings import ConfigError
+from ottla.text.nearest import nearest
+from ottla.text.record_json import CONTENT_NAMES, NotARecord, WrittenRecord, read_record, text_of
 
 if TYPE_CHECKING:
     from ottla.broker.node.services import Services

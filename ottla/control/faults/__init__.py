@@ -1,13 +1,14 @@
-"""Things that go wrong because somebody asked for it: faults with an aim, and requests that are held.
+"""Faults: what goes wrong in a broker on request, and holds, which stop things until they are let go.
 
-    aim        what a fault is about: an API, a group, a client, a partition, …
-    times      how often it happens
-    actions    what happens: answers, losses, delays, ends of connections, a disk that fails
-    fault      the three together, and what it has hit
-    barrier    requests and answers that wait until somebody lets them go
-    deadlines  timers of groups and failovers that wait in the same way; appends: so does what groups write
-    engine     steps in between connections and handlers, while there is anything to step in for
-    wish       all of it as a script or a test says it
+    specification  a fault or a hold in the words of a test or a script
+    aim            what it is about: an API, a group, a client, a partition, …
+    times          how often it happens
+    verbs          the table of what can go wrong; actions: answers, losing, delaying, cutting, posing, storage
+    targets        the table of what it can happen to, each row with its hook; coordinated: appends and timers
+    fault          aim, target, actions and times together, and what the fault has hit
+    exchange       a request on its way through the actions of its faults
+    holds          requests, answers, deadlines and appends that wait until a test decides about them
+    engine         installs hooks where something may still happen, and nowhere else
 
-Loaded with the first of them. While there are none, nobody stands between a connection and its handlers.
+Loaded with the first fault. While there are none, connections call their handlers directly.
 """

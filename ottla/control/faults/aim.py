@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,18 +18,9 @@ from ottla.control.faults.misuse import BadFault, unknown
 from ottla.protocol.registry import Api, all_apis, api
 
 if TYPE_CHECKING:
-    from ottla.broker.network.call import Asker, Call
-
-
-class Target(Enum):
-    """What kind of thing an action happens to."""
-
-    REQUEST = "a request"
-    CONNECTION = "a connection that is being made"
-    APPEND = "an append to a log"
-    GROUP_APPEND = "an append to a group's log"
-    TIMER = "a timer of a group"
-    FAILOVER = "the failover of a node"
+    from ottla.broker.network.call import Call, CallConnection
+    from ottla.control.faults.occurrence import Occurrence
+    from ottla.control.faults.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +35,6 @@ class ConnectionView:
     node_id: int
 
 
-#: What may be said about each kind of thing.
-_ALLOWED: Final = {
-    Target.CONNECTION: frozenset({"listener", "node", "connection"}),
-    Target.APPEND: frozenset({"topic", "partition"}),
-    Target.GROUP_APPEND: frozenset({"group", "topic", "partition"}),
-    Target.TIMER: frozenset({"group", "member", "node"}),
-    Target.FAILOVER: frozenset({"node"}),
-}
 #: What has to be in the request itself.
 _IN_REQUEST: Final = ("group", "member", "instance", "transactional_id", "producer_id", "topic", "partition", "role")
 ROLES: Final = ("leader", "follower")
@@ -78,6 +60,8 @@ class Aim:
     role: str | None = None
     connection: Callable[[ConnectionView], object] | None = None
     when: Callable[[Any], object] | None = None
+    #: The words of timers; only a hold of timers says them.
+    timer: Sequence[str] = ()
     #: What a function of the test's has raised.
     raised: Exception | None = field(default=None, compare=False)
 
@@ -89,18 +73,16 @@ class Aim:
 
     def check(self, target: Target) -> None:
         """Raises `BadFault` if something of this kind can't be told by what was said."""
-        if target is Target.REQUEST:
+        if target.words is None:
             for name in self.apis:
                 self._check_api(name)
             return
         if self.apis:
-            raise BadFault(
-                f"this happens to {target.value}, which has no API; leave {', '.join(sorted(self.apis))} out"
-            )
+            raise BadFault(f"this happens to {target.name}, which has no API; leave {', '.join(sorted(self.apis))} out")
         for word in self.said():
-            if word not in _ALLOWED[target]:
-                allowed = ", ".join(sorted(_ALLOWED[target]))
-                raise BadFault(f"{target.value} has no {word} to aim at; it has {allowed}")
+            if word not in target.words:
+                allowed = ", ".join(sorted(target.words))
+                raise BadFault(f"{target.name} has no {word} to aim at; it has {allowed}")
 
     def _check_api(self, name: str) -> None:
         shape = shape_of(_BY_NAME[name].request)
@@ -161,26 +143,26 @@ class Aim:
             return any(self.is_of_topic(topic, None) for topic in call.node.cluster.topics)
         return any(self.is_of_topic(topic, index) for topic, index in topics(call))
 
-    def is_of_connection(self, connection: Asker) -> bool:
-        """Whether a connection that is being made is aimed at."""
-        if not fits(self.listener, connection.listener.name):
-            return False
-        if self.node and connection.node.node_id not in self.node:
-            return False
-        return self.connection is None or self._holds(self.connection, view_of(connection, ""))
-
-    def is_of_group(self, group_id: str, committed: Sequence[tuple[str, int]]) -> bool:
-        """Whether what a group writes is aimed at; `committed`: the topics and partitions of offsets in it."""
-        return fits(self.group, group_id) and (
-            not self.has_parts() or any(self.is_of_topic(topic, index) for topic, index in committed)
+    def is_of(self, occurrence: Occurrence) -> bool:
+        """Whether something other than a request is aimed at."""
+        said = {
+            "group": occurrence.group_id,
+            "member": occurrence.member_id,
+            "transactional_id": occurrence.transactional_id,
+            "timer": occurrence.timer,
+        }
+        partitions = occurrence.committed if occurrence.partition is None else [occurrence.partition]
+        return (
+            all(fits(getattr(self, word), value or "") for word, value in said.items())
+            and (not self.node or occurrence.node_id in self.node)
+            and (not self.has_parts() or any(self.is_of_topic(*partition) for partition in partitions))
+            and (occurrence.connection is None or self._is_of_connection(occurrence.connection))
         )
 
-    def is_of_deadline(self, node_id: int, group_id: str | None, member_id: str | None) -> bool:
-        """Whether a deadline is aimed at, of a member, a group or a node."""
-        return (
-            (not self.node or node_id in self.node)
-            and fits(self.group, group_id or "")
-            and fits(self.member, member_id or "")
+    def _is_of_connection(self, connection: CallConnection) -> bool:
+        """Whether a connection that is being made is aimed at."""
+        return fits(self.listener, connection.listener.name) and (
+            self.connection is None or self._holds(self.connection, view_of(connection, ""))
         )
 
     def _holds(self, predicate: Callable[[Any], object], value: object) -> bool:
@@ -191,7 +173,7 @@ class Aim:
             return False
 
 
-def view_of(connection: Asker, client_id: str) -> ConnectionView:
+def view_of(connection: CallConnection, client_id: str) -> ConnectionView:
     """A connection as predicates see it."""
     host, port = connection.peer
     return ConnectionView(

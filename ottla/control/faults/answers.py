@@ -1,4 +1,4 @@
-"""Answers that differ from what is so: an error, another throttle time, another leader or coordinator."""
+"""Answers that differ from the real ones: an error, another throttle time, another leader or coordinator."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.broker.requests.parts import divide, joined
 from ottla.broker.requests.subjects import topic_name
 from ottla.control.faults.aim import Aim, fits
+from ottla.control.faults.exchange import Exchange, RequestAction
 from ottla.control.faults.misuse import BadFault
-from ottla.control.faults.passage import Action, Passage
 from ottla.protocol.copying import changed, copied
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -30,7 +30,7 @@ _OF_FETCH_SESSIONS: Final = frozenset(
 )
 
 
-class AnswerError(Action):
+class AnswerError(RequestAction):
     """Answers with an error, and nothing is done. Of a request with topics only those aimed at get it, and the others
     are served.
 
@@ -44,50 +44,50 @@ class AnswerError(Action):
         self._error = error
         self._is_whole = whole
 
-    def on_request(self, passage: Passage) -> None:
-        request = passage.call.request
+    def on_request(self, exchange: Exchange) -> None:
+        request = exchange.call.request
         if self._is_whole or (isinstance(request, FetchRequest) and self._error in _OF_FETCH_SESSIONS):
-            passage.refuse(self._error)
+            exchange.refuse(self._error)
         elif isinstance(request, (FetchRequest, MetadataRequest)):
-            passage.notes[self] = True
+            exchange.notes[self] = True
             if isinstance(request, FetchRequest):
-                passage.call.request = changed(request, max_wait_ms=0)
-            passage.go_on()
+                exchange.call.request = changed(request, max_wait_ms=0)
+            exchange.go_on()
         elif self._aim.has_parts():
-            self._refuse_part(passage)
+            self._refuse_part(exchange)
         else:
-            passage.refuse(self._error)
+            exchange.refuse(self._error)
 
-    def _refuse_part(self, passage: Passage) -> None:
-        call = passage.call
+    def _refuse_part(self, exchange: Exchange) -> None:
+        call = exchange.call
         aimed, rest = divide(call.request, call.node, self._aim.is_of_topic)
         refused = call.route.refuse(aimed or call.request, self._error)
         if rest is None:
-            passage.come_back(refused)
+            exchange.come_back(refused)
         else:
-            passage.notes[self] = refused
+            exchange.notes[self] = refused
             call.request = rest
-            passage.go_on()
+            exchange.go_on()
 
-    def on_answer(self, passage: Passage) -> None:
-        note, response = passage.notes.pop(self, None), passage.response
+    def on_answer(self, exchange: Exchange) -> None:
+        note, response = exchange.notes.pop(self, None), exchange.response
         if note is None or response is None:
             pass
         elif isinstance(response, FetchResponse):
-            passage.response = self._in_fetch(passage, response)
+            exchange.response = self._in_fetch(exchange, response)
         elif isinstance(response, MetadataResponse):
-            passage.response = self._in_metadata(passage, response)
+            exchange.response = self._in_metadata(exchange, response)
         else:
-            passage.response = joined(response, note)
-        passage.go_on()
+            exchange.response = joined(response, note)
+        exchange.go_on()
 
-    def _in_fetch(self, passage: Passage, response: FetchResponse) -> FetchResponse:
+    def _in_fetch(self, exchange: Exchange, response: FetchResponse) -> FetchResponse:
         """Each partition that was asked for and is aimed at has the error; the session goes on."""
         topics = {}
         for topic in response.responses:
             topics[topic.topic, topic.topic_id] = changed(topic, partitions=list(topic.partitions))
-        node = passage.call.node
-        for name, topic_id, index in _fetched(passage):
+        node = exchange.call.node
+        for name, topic_id, index in _fetched(exchange):
             known = node.cluster.topics_by_id.get(topic_id)
             if not self._aim.is_of_topic(name or ("" if known is None else known.name), index):
                 continue
@@ -97,10 +97,10 @@ class AnswerError(Action):
             partitions.append(FetchResponse.PartitionData(index, self._error, high_watermark=-1, records=b""))
         return changed(response, responses=list(topics.values()))
 
-    def _in_metadata(self, passage: Passage, response: MetadataResponse) -> MetadataResponse:
+    def _in_metadata(self, exchange: Exchange, response: MetadataResponse) -> MetadataResponse:
         topics = []
         for topic in response.topics:
-            name = topic_name(topic, passage.call.node)
+            name = topic_name(topic, exchange.call.node)
             if not self._aim.is_of_topic(name, None):
                 topics.append(topic)
             elif not self._aim.partition:
@@ -116,9 +116,9 @@ class AnswerError(Action):
         return changed(response, topics=topics)
 
 
-def _fetched(passage: Passage) -> list[tuple[str, bytes, int]]:
+def _fetched(exchange: Exchange) -> list[tuple[str, bytes, int]]:
     """(topic's name, its id, partition) of all that a fetch is about, named as its version names topics."""
-    call = passage.call
+    call = exchange.call
     request: Any = call.request
     asked = {
         (topic.topic, topic.topic_id, partition.partition): None
@@ -133,21 +133,21 @@ def _fetched(passage: Passage) -> list[tuple[str, bytes, int]]:
     return list(asked)
 
 
-class Throttle(Action):
+class Throttle(RequestAction):
     """Claims that the client is throttled for so long."""
 
     def __init__(self, ms: int) -> None:
         self.text = f"throttle_time_ms {ms}"
         self._ms = ms
 
-    def on_answer(self, passage: Passage) -> None:
-        response = passage.response
+    def on_answer(self, exchange: Exchange) -> None:
+        response = exchange.response
         if response is not None and hasattr(response, "throttle_time_ms"):
-            passage.response = changed(response, throttle_time_ms=self._ms)
-        passage.go_on()
+            exchange.response = changed(response, throttle_time_ms=self._ms)
+        exchange.go_on()
 
 
-class ChangeAnswer(Action):
+class ChangeAnswer(RequestAction):
     """Has the answer changed by a function, which gets a copy and may return another one. If it raises, the answer
     stays as it is, and the test is told at its end.
     """
@@ -158,36 +158,36 @@ class ChangeAnswer(Action):
         self._aim = aim
         self._change = change
 
-    def on_answer(self, passage: Passage) -> None:
-        if passage.response is not None:
-            answer = copied(passage.response)
+    def on_answer(self, exchange: Exchange) -> None:
+        if exchange.response is not None:
+            answer = copied(exchange.response)
             try:
                 other = self._change(answer)
             except Exception as error:
                 self._aim.raised = self._aim.raised or error
             else:
-                passage.response = answer if other is None else other
-        passage.go_on()
+                exchange.response = answer if other is None else other
+        exchange.go_on()
 
 
-class StaleLeader(Action):
-    """Metadata name another node as leader of the partitions aimed at: who goes there is told that it isn't."""
+class StaleLeader(RequestAction):
+    """Metadata name another node as leader of the partitions aimed at, which tells clients NOT_LEADER_OR_FOLLOWER."""
 
     def __init__(self, aim: Aim, cluster: Cluster, node_id: int | None) -> None:
         self.text = f"name {'another node' if node_id is None else f'node {node_id}'} as leader"
         self._aim = aim
         self._other = _Other(cluster, node_id)
 
-    def on_answer(self, passage: Passage) -> None:
-        response = passage.response
+    def on_answer(self, exchange: Exchange) -> None:
+        response = exchange.response
         if isinstance(response, MetadataResponse):
-            passage.response = changed(response, topics=[self._in_topic(topic, passage) for topic in response.topics])
-        passage.go_on()
+            exchange.response = changed(response, topics=[self._in_topic(topic, exchange) for topic in response.topics])
+        exchange.go_on()
 
     def _in_topic(
-        self, topic: MetadataResponse.MetadataResponseTopic, passage: Passage
+        self, topic: MetadataResponse.MetadataResponseTopic, exchange: Exchange
     ) -> MetadataResponse.MetadataResponseTopic:
-        name = topic_name(topic, passage.call.node)
+        name = topic_name(topic, exchange.call.node)
         partitions = [
             changed(partition, leader_id=self._other.than(partition.leader_id))
             if self._aim.is_of_topic(name, partition.partition_index)
@@ -197,23 +197,23 @@ class StaleLeader(Action):
         return changed(topic, partitions=partitions)
 
 
-class StaleCoordinator(Action):
-    """FindCoordinator names another node: who goes there is told NOT_COORDINATOR."""
+class StaleCoordinator(RequestAction):
+    """FindCoordinator names another node, which tells clients NOT_COORDINATOR."""
 
     def __init__(self, aim: Aim, cluster: Cluster, node_id: int | None) -> None:
         self.text = f"name {'another node' if node_id is None else f'node {node_id}'} as coordinator"
         self._aim = aim
         self._other = _Other(cluster, node_id)
 
-    def on_answer(self, passage: Passage) -> None:
-        response, listener = passage.response, passage.call.listener_name
+    def on_answer(self, exchange: Exchange) -> None:
+        response, listener = exchange.response, exchange.call.listener_name
         if isinstance(response, FindCoordinatorResponse):
             if response.coordinators:
                 named = [self._moved(found, listener) for found in response.coordinators]
-                passage.response = changed(response, coordinators=named)
+                exchange.response = changed(response, coordinators=named)
             else:
-                passage.response = self._moved(response, listener)
-        passage.go_on()
+                exchange.response = self._moved(response, listener)
+        exchange.go_on()
 
     def _moved(self, found: Any, listener: str) -> Any:
         key, patterns = getattr(found, "key", None), self._aim.group or self._aim.transactional_id

@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from ottla.control.faults.passage import Action, Passage
+from ottla.control.faults.exchange import Action, Exchange, RequestAction
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
+    from ottla.broker.network.call import CallConnection
     from ottla.purgatory import Timer
 
 
@@ -28,7 +29,7 @@ _TOLD: Final = {Moment.REQUEST: "at the request", Moment.ANSWER: "before the ans
 _BYTES_LEFT: Final = {Moment.ANSWER: 0, Moment.END: 2**31}
 
 
-class Cut(Action):
+class Cut(RequestAction):
     """The connection is closed, or reset."""
 
     def __init__(self, moment: Moment | int, *, reset: bool) -> None:
@@ -38,28 +39,21 @@ class Cut(Action):
         self._moment = moment
         self._is_reset = reset
 
-    def on_request(self, passage: Passage) -> None:
+    def on_request(self, exchange: Exchange) -> None:
         if self._moment is Moment.REQUEST:
-            self._end(passage)
+            _end(exchange.call.connection, reset=self._is_reset)
         else:
-            passage.go_on()
+            exchange.go_on()
 
-    def on_answer(self, passage: Passage) -> None:
-        if passage.response is None:
-            self._end(passage)
+    def on_answer(self, exchange: Exchange) -> None:
+        if exchange.response is None:
+            _end(exchange.call.connection, reset=self._is_reset)
             return
         bytes_count = self._moment if isinstance(self._moment, int) else _BYTES_LEFT[self._moment]
-        passage.call.leave_part(passage.response, bytes_count, reset=self._is_reset)
-
-    def _end(self, passage: Passage) -> None:
-        connection = passage.call.connection
-        if self._is_reset:
-            connection.reset()
-        else:
-            connection.close()
+        exchange.call.leave_part(exchange.response, bytes_count, reset=self._is_reset)
 
 
-class Trickle(Action):
+class Trickle(RequestAction):
     """The answer leaves a few bytes at a time, by the broker's clock."""
 
     def __init__(self, timer: Timer, bytes_count: int, every_ms: int) -> None:
@@ -68,11 +62,11 @@ class Trickle(Action):
         self._bytes_count = bytes_count
         self._every_ms = every_ms
 
-    def on_answer(self, passage: Passage) -> None:
-        if passage.response is None:
-            passage.go_on()
+    def on_answer(self, exchange: Exchange) -> None:
+        if exchange.response is None:
+            exchange.go_on()
             return
-        call, left = passage.call, memoryview(passage.call.frame(passage.response))
+        call, left = exchange.call, memoryview(exchange.call.frame(exchange.response))
 
         def send_some() -> None:
             nonlocal left
@@ -88,9 +82,20 @@ class Trickle(Action):
         send_some()
 
 
-class TurnAway:
-    """Who connects is closed or reset at once."""
+class RefuseConnection(Action):
+    """A client that connects is closed or reset at once."""
 
     def __init__(self, *, reset: bool) -> None:
         self.text = f"turn away{' with a reset' if reset else ''}"
-        self.is_reset = reset
+        self._is_reset = reset
+
+    def end(self, connection: CallConnection) -> None:
+        """End a connection that was just made."""
+        _end(connection, reset=self._is_reset)
+
+
+def _end(connection: CallConnection, *, reset: bool) -> None:
+    if reset:
+        connection.reset()
+    else:
+        connection.close()

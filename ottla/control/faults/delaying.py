@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.control.faults.passage import Action, Passage
+from ottla.control.faults.exchange import Exchange, RequestAction
 from ottla.purgatory import Alarm
 
 if TYPE_CHECKING:
     from ottla.purgatory import Timer
 
 
-class _Delay(Action):
+class _Delay(RequestAction):
     def __init__(self, timer: Timer, ms: int) -> None:
         self._timer = timer
         self._ms = ms
 
-    def _delay(self, passage: Passage) -> None:
-        self._timer.add_in(Alarm(passage.go_on_later), self._ms)
+    def _delay(self, exchange: Exchange) -> None:
+        self._timer.add_in(Alarm(exchange.go_on_later), self._ms)
 
 
 class DelayRequest(_Delay):
@@ -27,8 +27,8 @@ class DelayRequest(_Delay):
         super().__init__(timer, ms)
         self.text = f"delay the request by {ms} ms"
 
-    def on_request(self, passage: Passage) -> None:
-        self._delay(passage)
+    def on_request(self, exchange: Exchange) -> None:
+        self._delay(exchange)
 
 
 class DelayAnswer(_Delay):
@@ -38,5 +38,5 @@ class DelayAnswer(_Delay):
         super().__init__(timer, ms)
         self.text = f"delay the answer by {ms} ms"
 
-    def on_answer(self, passage: Passage) -> None:
-        self._delay(passage)
+    def on_answer(self, exchange: Exchange) -> None:
+        self._delay(exchange)

@@ -1,49 +1,35 @@
-"""All faults and holds of a broker: steps in while there are any, and takes itself out with the last.
+"""All faults and holds of a broker: it has a hook at each seam where one may still happen, and at no other.
 
-    requests            `Interceptor`: before every handler, and before every answer leaves
-    connections         `Shared.turn_away`: when one was made
-    appends             around the storage of every log
-    appends of groups   around the log of the groups
-    timers of groups    when one has run out, before its group knows
-    failovers           when a dead node is to be missed
-
-Each of the six is laid when the first fault of its kind is set, and taken away with the last that can still happen.
-For the thread of the broker's event loop alone.
+Where hooks are, and what they ask, is the table of `targets`. Requests go through this engine itself, as an
+`Interceptor`, since several faults may happen to one request. For the thread of the broker's event loop alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.requests.subjects import topics, values
-from ottla.control.faults.aim import Target
-from ottla.control.faults.appends import HoldAppends
-from ottla.control.faults.cutting import TurnAway
-from ottla.control.faults.deadlines import FAILOVER, HoldDeadlines, Reached
-from ottla.control.faults.fault import Fault, Hit
-from ottla.control.faults.keeping import Keeping
+from ottla.control.faults.exchange import Exchange, RequestAction
+from ottla.control.faults.fault import Fault
+from ottla.control.faults.holds import Hold
 from ottla.control.faults.misuse import BadFault
-from ottla.control.faults.passage import Action, Passage
-from ottla.control.faults.storage import FailAppend, FaultyGroupLog, FaultyStorage, RefuseGroupAppend
-from ottla.control.faults.telling import tell_of
-from ottla.control.faults.wish import Surroundings, read_fault, read_hold
-from ottla.coordinator.classic.timers import SESSION, kind_of, member_of
+from ottla.control.faults.occurrence import Hit
+from ottla.control.faults.specification import read_fault, read_hold
+from ottla.control.faults.targets import REQUEST, TARGETS, Seams, Target
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
-    from ottla.broker.network.connection import Connection
     from ottla.broker.network.interception import InterceptedCall
     from ottla.broker.network.listener import Shared
     from ottla.broker.node.services import Services
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.runtime.log import Log as GroupLog
-    from ottla.coordinator.runtime.owner import Owner
-    from ottla.coordinator.runtime.timers import MachineTimer
+    from ottla.control.faults.exchange import Action
+    from ottla.control.faults.holds import Held
+    from ottla.control.faults.occurrence import Occurrence, Remove
+    from ottla.events.kinds.event_kind import EventKind
     from ottla.events.stream import Stream
-    from ottla.log.storage.contract import LogStorage, WrapStorage
-    from ottla.protocol.errors import ErrorCode
     from ottla.protocol.primitives import Message
     from ottla.purgatory import Timer
 
@@ -55,31 +41,24 @@ class Faults:
         #: Those that were not removed, by their numbers; spent ones among them.
         self.all: dict[int, Fault] = {}
         self._cluster = cluster
-        self._surroundings = Surroundings(cluster, timer)
-        self._services = services
+        self._seams = Seams(cluster, timer, services, shared, self)
         self._events = events
-        self._shared = shared
         self._last_number = 0
-        self._on_requests: list[Fault] = []
-        self._on_connections: list[Fault] = []
-        self._on_appends: list[Fault] = []
-        self._on_group_appends: list[Fault] = []
-        self._on_timers: list[Fault] = []
-        self._on_failovers: list[Fault] = []
-        #: What stood around storages before this did.
-        self._former_wrap: WrapStorage | None = None
+        #: The faults that may still happen, by target.
+        self._live: dict[Target, list[Fault]] = {}
+        #: What takes a hook away, by target.
+        self._hooks: dict[Target, Remove] = {}
 
-    # --- for who sets them ---
+    # --- for callers that set faults ---
 
-    def set(self, wish: Mapping[str, Any]) -> Fault:
-        """Have something go wrong from now on: see `wish`. Raises `BadFault`."""
-        return self._enter(read_fault(self._last_number + 1, wish, self._surroundings))
+    def set(self, specification: Mapping[str, Any]) -> Fault:
+        """Have something go wrong from now on: see `specification`. Raises `BadFault`."""
+        return self._enter(read_fault(self._last_number + 1, specification, self._seams))
 
-    def hold(self, wish: Mapping[str, Any]) -> Fault:
-        """Have requests, or deadlines, held from now on. Raises `BadFault`."""
-        fault = read_hold(self._last_number + 1, wish, self._surroundings)
-        hold = hold_of(fault)
-        tell_of(hold, fault, self._events)
+    def hold(self, specification: Mapping[str, Any]) -> Fault:
+        """Have requests, deadlines or appends held from now on. Raises `BadFault`."""
+        fault = read_hold(self._last_number + 1, specification, self._seams)
+        hold_of(fault).on_change = partial(self._tell_held, fault)
         return self._enter(fault)
 
     def find(self, number: int) -> Fault:
@@ -94,12 +73,9 @@ class Faults:
         fault = self.all.pop(number, None)
         if fault is None:
             return
-        self._lay()
+        self._refresh()
         for action in fault.actions:
-            if isinstance(action, Action):
-                action.removed()
-            elif isinstance(action, Keeping):
-                action.let_all_go()
+            action.removed()
         self._events.tell(Kind.FAULT_REMOVED, fault_id=number, fault=fault.text, hits=fault.hit_count)
 
     def clear(self) -> None:
@@ -111,186 +87,65 @@ class Faults:
         self._last_number = fault.number
         self.all[fault.number] = fault
         self._events.tell(Kind.FAULT_SET, fault_id=fault.number, fault=fault.text)
-        self._lay()
+        self._refresh()
         return fault
 
-    # --- for connections ---
+    def _refresh(self) -> None:
+        """Install a hook at each seam where something may still happen, and take away all others."""
+        live: dict[Target, list[Fault]] = {}
+        for fault in self.all.values():
+            if not fault.is_spent:
+                live.setdefault(fault.target, []).append(fault)
+        self._live = live
+        for target in TARGETS:
+            if target in live and target not in self._hooks:
+                self._hooks[target] = target.install(self._seams, partial(self._happens, target))
+            elif target not in live and target in self._hooks:
+                self._hooks.pop(target)()
+
+    # --- for hooks ---
 
     def request(self, call: InterceptedCall) -> None:
-        """A request has come: who is it hit by?"""
-        hit = [fault for fault in self._on_requests if fault.takes(call)]
-        if not hit:
+        """A request has come: find the faults that happen to it, and take it through their actions."""
+        hits = [fault for fault in self._live.get(REQUEST, ()) if fault.takes(call)]
+        if not hits:
             call.proceed()
             return
-        for fault in hit:
-            self._note(fault, self._hit_of(call))
-        if any(fault.is_spent for fault in hit):
-            self._lay()
-        actions = [action for fault in hit for action in fault.actions if isinstance(action, Action)]
-        call.kept = passage = Passage(call, actions)
-        passage.go_on()
+        hit = self._hit_of(call)
+        for fault in hits:
+            self._note(fault, hit)
+        if any(fault.is_spent for fault in hits):
+            self._refresh()
+        actions = [action for fault in hits for action in fault.actions if isinstance(action, RequestAction)]
+        call.kept = exchange = Exchange(call, hit, actions)
+        exchange.go_on()
 
     def answer(self, call: InterceptedCall, response: Message | None) -> None:
         """Its answer is there."""
-        passage: Passage | None = call.kept
-        if passage is None:
+        exchange: Exchange | None = call.kept
+        if exchange is None:
             call.leave(response)
         else:
-            passage.come_back(response)
+            exchange.come_back(response)
 
-    def _turn_away(self, connection: Connection) -> None:
-        for fault in self._on_connections:
-            if fault.aim.is_of_connection(connection) and not fault.is_spent and fault.times.happens():
-                node_id = connection.node.node_id
-                self._note(fault, self._hit(client_host=connection.client_host, node_id=node_id))
-                (action,) = fault.actions
-                assert isinstance(action, TurnAway)
-                if action.is_reset:
-                    connection.reset()
-                else:
-                    connection.close()
-                self._lay()
-                return
-
-    # --- for logs ---
-
-    def _hit_append(self, topic: str, index: int) -> FailAppend | None:
-        for fault in self._on_appends:
-            if fault.aim.is_of_topic(topic, index) and not fault.is_spent and fault.times.happens():
-                self._note(fault, self._hit(topic=topic, partition=index))
-                (action,) = fault.actions
-                assert isinstance(action, FailAppend)
-                return action
+    def _happens(self, target: Target, occurrence: Occurrence) -> tuple[Action, Hit] | None:
+        """What happens to this, by the first fault that is aimed at it; None: nothing does."""
+        for fault in self._live.get(target, ()):
+            if fault.takes_occurrence(occurrence):
+                hit = self._hit_of_occurrence(occurrence)
+                self._note(fault, hit)
+                if fault.is_spent:
+                    self._refresh()
+                return fault.actions[0], hit
         return None
-
-    def _hit_group_append(
-        self, group_id: str, committed: Sequence[tuple[str, int]], real: GroupLog
-    ) -> ErrorCode | None:
-        for fault in self._on_group_appends:
-            if fault.aim.is_of_group(group_id, committed) and not fault.is_spent and fault.times.happens():
-                self._note(fault, self._hit(group_id=group_id))
-                (action,) = fault.actions
-                if isinstance(action, HoldAppends):
-                    self._lay()
-                    raise action.hold(group_id, real)
-                assert isinstance(action, RefuseGroupAppend)
-                return action.error
-        return None
-
-    # --- for deadlines ---
-
-    def _keep_back_timer(self, node_id: int, owner: Owner[Any], timer: MachineTimer) -> bool:
-        kind = kind_of(timer.timer_key)
-        return self._keep_back(
-            self._on_timers,
-            Reached(
-                kind,
-                happen=lambda: owner.post(timer),
-                matters=lambda: owner.timers.get(timer.timer_key) is timer,
-                node_id=node_id,
-                group_id=owner.key,
-                member_id=member_of(timer.timer_key) if kind == SESSION else None,
-            ),
-        )
-
-    def _keep_back_failover(self, node_id: int) -> bool:
-        failover, node = self._services.failover, self._cluster.all_nodes[node_id]
-        silence = failover.silence_of(node)
-        return self._keep_back(
-            self._on_failovers,
-            Reached(
-                FAILOVER,
-                happen=lambda: failover.miss(node),
-                matters=lambda: failover.silence_of(node) is silence,
-                node_id=node_id,
-            ),
-        )
-
-    def _keep_back(self, live: Sequence[Fault], reached: Reached) -> bool:
-        for fault in live:
-            (action,) = fault.actions
-            assert isinstance(action, HoldDeadlines)
-            is_aimed_at = fault.aim.is_of_deadline(reached.node_id, reached.group_id, reached.member_id)
-            if not is_aimed_at or reached.kind not in action.kinds:
-                fault.misses.append(f"{reached} was due")
-            elif not fault.is_spent and fault.times.happens():
-                fault.note(self._hit(node_id=reached.node_id, group_id=reached.group_id, member_id=reached.member_id))
-                action.hold(reached)
-                self._lay()
-                return True
-        return False
-
-    # --- to stand around storages ---
-
-    def _wrap(self, storage: LogStorage, topic: str, index: int) -> LogStorage:
-        if self._former_wrap is not None:
-            storage = self._former_wrap(storage, topic, index)
-        return self._around(storage, topic, index)
-
-    def _around(self, storage: LogStorage, topic: str, index: int) -> LogStorage:
-        faulty: Any = FaultyStorage(storage, topic, index, self._hit_append)
-        wrapped: LogStorage = faulty
-        return wrapped
-
-    # --- to step in, and out ---
-
-    def _lay(self) -> None:
-        """Stand wherever something may still happen, and nowhere else."""
-        self._on_requests = self._lay_requests(self._live(Target.REQUEST))
-        self._on_connections = self._live(Target.CONNECTION)
-        self._shared.turn_away = self._turn_away if self._on_connections else None
-        self._on_appends = self._lay_appends(self._live(Target.APPEND))
-        self._on_group_appends = self._lay_group_appends(self._live(Target.GROUP_APPEND))
-        self._on_timers = self._lay_timers(self._live(Target.TIMER))
-        self._on_failovers = self._lay_failovers(self._live(Target.FAILOVER))
-
-    def _live(self, target: Target) -> list[Fault]:
-        return [fault for fault in self.all.values() if fault.target is target and not fault.is_spent]
-
-    def _lay_requests(self, live: list[Fault]) -> list[Fault]:
-        if bool(live) is not bool(self._on_requests):
-            self._shared.routes.intercept(self if live else None)
-        return live
-
-    def _lay_appends(self, live: list[Fault]) -> list[Fault]:
-        if bool(live) is not bool(self._on_appends):
-            logs = self._cluster.logs
-            if live:
-                self._former_wrap, logs.wrap_storage = logs.wrap_storage, self._wrap
-            else:
-                logs.wrap_storage = self._former_wrap
-            for log in logs.partitions:
-                around = partial(self._around, topic=log.topic, index=log.index)
-                log.put_around_storage(around if live else _real)
-        return live
-
-    def _lay_group_appends(self, live: list[Fault]) -> list[Fault]:
-        if bool(live) is not bool(self._on_group_appends):
-            self._services.group_coordination.put_around_log(self._around_group_log if live else _real_group_log)
-        return live
-
-    def _lay_timers(self, live: list[Fault]) -> list[Fault]:
-        if bool(live) is not bool(self._on_timers):
-            for node_id, coordinator in self._services.group_coordination.of_node.items():
-                coordinator.runtime.keep_back = partial(self._keep_back_timer, node_id) if live else None
-        return live
-
-    def _lay_failovers(self, live: list[Fault]) -> list[Fault]:
-        if bool(live) is not bool(self._on_failovers):
-            self._services.failover.keep_back = self._keep_back_failover if live else None
-        return live
-
-    def _around_group_log(self, real: GroupLog) -> GroupLog:
-        return FaultyGroupLog(real, self._hit_group_append)
 
     # --- to tell ---
 
-    def _hit(self, **what: Any) -> Hit:
-        return Hit(self._events.now_ms(), self._cluster.wall_ms(), **what)
-
     def _hit_of(self, call: InterceptedCall) -> Hit:
         topic, index = next(topics(call), (None, None))
-        return self._hit(
+        return Hit(
+            self._events.now_ms(),
+            self._cluster.wall_ms(),
             api=call.route.name,
             api_version=call.api_version,
             client_id=call.client_id,
@@ -298,43 +153,55 @@ class Faults:
             node_id=call.node.node_id,
             group_id=next(values(call, "group"), None),
             member_id=next(values(call, "member"), None),
+            transactional_id=next(values(call, "transactional_id"), None),
             topic=topic,
             partition=index,
             request=call.request,
         )
 
-    def _note(self, fault: Fault, hit: Hit) -> None:
-        fault.note(hit)
-        self._events.tell(
-            Kind.FAULT_HIT,
-            node_id=hit.node_id,
-            fault_id=fault.number,
-            fault=fault.text,
-            api=hit.api,
-            client_id=hit.client_id,
-            group_id=hit.group_id,
-            member_id=hit.member_id,
-            topic=hit.topic,
-            partition=hit.partition,
+    def _hit_of_occurrence(self, occurrence: Occurrence) -> Hit:
+        topic, index = occurrence.partition or (None, None)
+        connection = occurrence.connection
+        return Hit(
+            self._events.now_ms(),
+            self._cluster.wall_ms(),
+            client_host=None if connection is None else connection.client_host,
+            node_id=occurrence.node_id,
+            group_id=occurrence.group_id,
+            member_id=occurrence.member_id,
+            transactional_id=occurrence.transactional_id,
+            topic=topic,
+            partition=index,
         )
 
+    def _note(self, fault: Fault, hit: Hit) -> None:
+        fault.note(hit)
+        if fault.target.hit is not None:
+            said = {"fault_id": fault.number, "fault": fault.text}
+            self._tell(fault.target.hit, hit, said)
 
-def hold_of(fault: Fault) -> Keeping[Any]:
+    def _tell_held(self, fault: Fault, held: Held) -> None:
+        """Something is held, or was decided about."""
+        said: dict[str, Any] = {"fault_id": fault.number, "number": held.number, "at": held.at, "deadline": held.at}
+        if held.how is None:
+            self._tell(fault.target.held, held.hit, said)
+        else:
+            self._tell(fault.target.let_go, held.hit, {**said, "how": held.how.value, "is_void": held.is_gone})
+
+    def _tell(self, kind: EventKind, hit: Hit, said: dict[str, Any]) -> None:
+        """Tell an event with those of its keys that are said, or that the hit has."""
+        details = {key: said[key] if key in said else getattr(hit, key) for key in kind.keys}
+        self._events.tell(kind, node_id=hit.node_id, **details)
+
+
+def hold_of(fault: Fault) -> Hold:
     """What a hold holds with. Raises `BadFault` if it is no hold."""
     for action in fault.actions:
-        if isinstance(action, Keeping):
+        if isinstance(action, Hold):
             return action
     raise BadFault(f"{fault} holds nothing")
 
 
 def is_hold(fault: Fault) -> bool:
     """Whether it holds what it is aimed at."""
-    return any(isinstance(action, Keeping) for action in fault.actions)
-
-
-def _real(storage: LogStorage) -> LogStorage:
-    return storage.real if isinstance(storage, FaultyStorage) else storage
-
-
-def _real_group_log(log: GroupLog) -> GroupLog:
-    return log.real if isinstance(log, FaultyGroupLog) else log
+    return any(isinstance(action, Hold) for action in fault.actions)

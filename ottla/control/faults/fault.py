@@ -4,49 +4,23 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
-from ottla.control.faults.aim import Aim, Target
-from ottla.control.faults.appends import HoldAppends
-from ottla.control.faults.cutting import TurnAway
-from ottla.control.faults.deadlines import HoldDeadlines
 from ottla.control.faults.milestones import Milestones
-from ottla.control.faults.passage import Action
-from ottla.control.faults.storage import FailAppend, RefuseGroupAppend
-from ottla.control.faults.times import Times
+from ottla.control.faults.targets import REQUEST
 
 if TYPE_CHECKING:
     from ottla.broker.network.call import Call
-    from ottla.protocol.primitives import Message
-
-#: What can happen, to whatever it happens to.
-AnyAction: TypeAlias = Action | TurnAway | FailAppend | RefuseGroupAppend | HoldAppends | HoldDeadlines
+    from ottla.control.faults.aim import Aim
+    from ottla.control.faults.exchange import Action
+    from ottla.control.faults.occurrence import Hit, Occurrence
+    from ottla.control.faults.targets import Target
+    from ottla.control.faults.times import Times
 
 #: So many hits are kept, the last ones; all are counted.
 HITS_KEPT_MAX: Final = 1_000
 _MISSES_KEPT_MAX: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """Something that a fault happened to. What does not apply is None."""
-
-    now_ms: int
-    """When, by the clock that deadlines are set by."""
-    wall_ms: int
-    """When, as a date."""
-    api: str | None = None
-    api_version: int | None = None
-    client_id: str | None = None
-    client_host: str | None = None
-    node_id: int | None = None
-    group_id: str | None = None
-    member_id: str | None = None
-    topic: str | None = None
-    partition: int | None = None
-    request: Message | None = None
-    """As it was sent, decoded: Kafka's fields in snake_case."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,34 +31,17 @@ class Fault:
     text: str
     aim: Aim
     target: Target
-    actions: Sequence[AnyAction]
+    actions: Sequence[Action]
     times: Times
     may_not_fire: bool
-    hits: deque[Hit]
-    hit_count: int
-    #: Who waits for it to have hit so many.
-    waiting: Milestones
+    hits: deque[Hit] = field(default_factory=lambda: deque(maxlen=HITS_KEPT_MAX))
+    hit_count: int = 0
+    #: Calls that are due when it has hit so many.
+    waiting: Milestones = field(default_factory=Milestones)
     #: What has come since it was set, by API, hit or not.
-    seen: Counter[str]
+    seen: Counter[str] = field(default_factory=Counter)
     #: What came close, and why it was not hit.
-    misses: deque[str]
-
-    @classmethod
-    def new(
-        cls,
-        number: int,
-        text: str,
-        aim: Aim,
-        target: Target,
-        actions: Sequence[AnyAction],
-        times: Times,
-        *,
-        may_not_fire: bool,
-    ) -> Fault:
-        """One that has hit nothing yet."""
-        hits: deque[Hit] = deque(maxlen=HITS_KEPT_MAX)
-        misses: deque[str] = deque(maxlen=_MISSES_KEPT_MAX)
-        return cls(number, text, aim, target, actions, times, may_not_fire, hits, 0, Milestones(), Counter(), misses)
+    misses: deque[str] = field(default_factory=lambda: deque(maxlen=_MISSES_KEPT_MAX))
 
     def __str__(self) -> str:
         return f"fault {self.number} ({self.text})"
@@ -104,6 +61,13 @@ class Fault:
             self.misses.append(f"{call.route.name} v{call.api_version} of {call.client_id!r}: {miss}")
         return False
 
+    def takes_occurrence(self, occurrence: Occurrence) -> bool:
+        """Whether it happens to this, which is no request."""
+        if self.aim.is_of(occurrence):
+            return not self.is_spent and self.times.happens()
+        self.misses.append(occurrence.text)
+        return False
+
     def note(self, hit: Hit) -> None:
         """It has happened."""
         self.hits.append(hit)
@@ -111,11 +75,11 @@ class Fault:
         self.waiting.reached(self.hit_count)
 
     def seen_instead(self) -> str:
-        """What came that was not hit, for who wonders why nothing was."""
+        """What came that was not hit, as a hint why nothing was."""
         if self.aim.raised is not None:
             return f"its function raised {self.aim.raised!r}"
         if self.misses:
             return f"what came close: {'; '.join(self.misses)}"
         if self.seen:
             return f"what came: {', '.join(f'{count} {api}' for api, count in sorted(self.seen.items()))}"
-        return "no request came at all" if self.target is Target.REQUEST else "nothing came that it could happen to"
+        return "no request came at all" if self.target is REQUEST else "nothing came that it could happen to"

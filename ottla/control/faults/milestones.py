@@ -1,4 +1,4 @@
-"""Who waits until there are so many of something."""
+"""Calls that are due when there are so many of something."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Milestones:
-    """Calls each who waits, once, when the count that it waits for is reached."""
+    """Makes each call once, when the count that it waits for is reached."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -1,10 +1,10 @@
-"""What is wrong with a fault that somebody asks for, in a sentence that says what is right."""
+"""An invalid fault: the error says what is wrong with it, and what is valid."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ottla.nearest import nearest
+from ottla.text.nearest import nearest
 
 
 class BadFault(ValueError):

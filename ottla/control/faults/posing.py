@@ -8,10 +8,10 @@ answered UNSUPPORTED_VERSION, in the form that every client can read (KIP-511).
 from __future__ import annotations
 
 from ottla.broker.network.apis import SERVED
-from ottla.broker.network.routes import Route
+from ottla.broker.network.route import Route
+from ottla.control.faults.exchange import Exchange, RequestAction
 from ottla.control.faults.kafka_releases import RELEASES
 from ottla.control.faults.misuse import BadFault
-from ottla.control.faults.passage import Action, Passage
 from ottla.protocol.copying import changed
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY
@@ -40,7 +40,7 @@ def versions_of(release: str) -> dict[int, tuple[int, int]]:
     return served
 
 
-class PoseAs(Action):
+class PoseAs(RequestAction):
     """Plays the ApiVersions of an older Kafka, and refuses what it would not have understood."""
 
     def __init__(self, release: str) -> None:
@@ -48,23 +48,23 @@ class PoseAs(Action):
         self._versions = versions_of(release)
         self._by_name = {api(key).name: versions for key, versions in self._versions.items()}
 
-    def on_request(self, passage: Passage) -> None:
-        call = passage.call
+    def on_request(self, exchange: Exchange) -> None:
+        call = exchange.call
         first, last = self._by_name.get(call.route.name, (0, -1))
         if first <= call.api_version <= last:
-            passage.go_on()
+            exchange.go_on()
         elif call.route.name == "ApiVersions":
             known = [ApiVersionsResponse.ApiVersion(API_VERSIONS_KEY, first, last)]
             call.route = Route(API_VERSIONS_KEY, 0)
-            passage.come_back(ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, known))
+            exchange.come_back(ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, known))
         else:
             call.connection.refuse(f"{call.route.name} v{call.api_version} is not served by the Kafka it poses as")
 
-    def on_answer(self, passage: Passage) -> None:
-        response = passage.response
+    def on_answer(self, exchange: Exchange) -> None:
+        response = exchange.response
         if isinstance(response, ApiVersionsResponse) and not response.error_code:
             listed = [ApiVersionsResponse.ApiVersion(key, *versions) for key, versions in self._versions.items()]
-            passage.response = changed(
+            exchange.response = changed(
                 response, api_keys=listed, supported_features=[], finalized_features_epoch=-1, finalized_features=[]
             )
-        passage.go_on()
+        exchange.go_on()

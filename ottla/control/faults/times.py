@@ -5,7 +5,7 @@ times, first   the first so many
 nth            the n-th and no other
 every          every n-th
 until_removed  each
-probability    each with this probability, by dice with a seed, so that a run can be had again
+probability    each with this probability, by a random source with a seed, so that a run can be repeated
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class WithProbability:
 
     def __init__(self, probability: float, seed: int) -> None:
         self._probability = probability
-        self._dice = Random(seed)
+        self._random_source = Random(seed)
         self.text = f"with probability {probability:g} by seed {seed}"
 
     def happens(self) -> bool:
-        return self._dice.random() < self._probability
+        return self._random_source.random() < self._probability

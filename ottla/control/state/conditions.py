@@ -19,7 +19,7 @@ from ottla.control.state.topics import count_records
 from ottla.control.state.transactions import DEAD, TransactionView, look_at_transaction
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.transactions.states import TransactionState
-from ottla.nearest import nearest
+from ottla.text.nearest import nearest
 
 if TYPE_CHECKING:
     from ottla.broker.lifecycle.assembly import Assembly

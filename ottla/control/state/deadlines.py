@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.broker.delayed.fetch import DelayedFetch
 from ottla.broker.delayed.produce import DelayedProduce
-from ottla.coordinator.classic.timers import SESSION, kind_of, member_of
 from ottla.purgatory import NEVER_MS, Alarm
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Deadline:
 def deadlines(services: Services, timer: Timer) -> list[Deadline]:
     """All there are, the next one first."""
     whose = {
-        id(machine_timer): (group_id, timer_key)
+        id(machine_timer): (group_id, owner.kind.describe_timer(timer_key))
         for coordinator in services.group_coordination.of_node.values()
         for group_id, owner in coordinator.runtime.owners.items()
         for timer_key, machine_timer in owner.timers.items()
@@ -53,12 +52,10 @@ def deadlines(services: Services, timer: Timer) -> list[Deadline]:
     return sorted(found, key=lambda deadline: deadline.at_ms)
 
 
-def _describe(entry: TimerEntry, now_ms: int, whose: dict[int, tuple[str, str]]) -> Deadline:
+def _describe(entry: TimerEntry, now_ms: int, whose: dict[int, tuple[str, tuple[str, str | None]]]) -> Deadline:
     said: dict[str, Any] = {"in_ms": max(0, entry.deadline_ms - now_ms), "at_ms": entry.deadline_ms}
     if id(entry) in whose:
-        group_id, timer_key = whose[id(entry)]
-        kind = kind_of(timer_key)
-        member_id = member_of(timer_key) if kind == SESSION else None
+        group_id, (kind, member_id) = whose[id(entry)]
         return Deadline(kind, group_id=group_id, member_id=member_id, **said)
     if isinstance(entry, DelayedFetch | DelayedProduce):
         return Deadline("fetch" if isinstance(entry, DelayedFetch) else "produce", **said)

@@ -1,1 +1,1 @@
-"""Groups of JoinGroup and SyncGroup: who owns which partition is agreed on by the members."""
+"""Groups of JoinGroup and SyncGroup: the members agree on which of them owns which partition."""

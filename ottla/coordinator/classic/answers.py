@@ -52,7 +52,7 @@ def join_accepted(
     skip_assignment: bool = False,
     error: ErrorCode = ErrorCode.NONE,
 ) -> JoinGroupResponse:
-    """The group's generation. `members` is for the leader only, who assigns."""
+    """The group's generation. `members` is for the leader only, which assigns."""
     return JoinGroupResponse(
         error_code=error,
         generation_id=group.generation_id,
@@ -96,7 +96,7 @@ def sync_accepted(group: Group, member: Member) -> SyncGroupResponse:
 
 
 def leave_members(event: LeaveRequested) -> list[LeaveGroupRequest.MemberIdentity]:
-    """Who is to leave: before v3 it was one, at the top of the request. Kafka: LeaveGroupRequest.normalizedData."""
+    """The members to remove: before v3 one, at the top of the request. Kafka: LeaveGroupRequest.normalizedData."""
     if event.api_version < _LEAVE_IN_BATCHES:
         return [LeaveGroupRequest.MemberIdentity(event.request.member_id)]
     return event.request.members

@@ -89,7 +89,7 @@ def _commits(without_generation: ErrorCode, current: Answer) -> dict[CommitSitua
 
 #: Kafka: ClassicGroup.validateOffsetCommit, OffsetMetadataManager.validateOffsetCommit.
 OFFSET_COMMIT: Final[Table[CommitSituation, Answer]] = {
-    # A consumer without a group, or an admin: any offsets, as long as nobody is a member.
+    # A consumer without a group, or an admin: any offsets, as long as there are no members.
     _EMPTY: _commits(_E.NONE, Answer(_E.UNKNOWN_MEMBER_ID)),
     # The old generation may still commit what it has read.
     _PREPARING: _commits(_E.UNKNOWN_MEMBER_ID, Answer(_E.NONE, keeps_session=True)),
@@ -133,7 +133,7 @@ _NEWCOMERS: Final[Mapping[JoinSituation, ErrorCode | JoinStep]] = {
     JoinSituation.NEW_STATIC_MEMBER: JoinStep.ADD,
     JoinSituation.RETURNING_STATIC_MEMBER: JoinStep.REPLACE,
     JoinSituation.PENDING_MEMBER: JoinStep.ADD,
-    # Static members are never handed an id first, so this is nobody Kafka knows; an exception there.
+    # Static members are never handed an id first, so Kafka knows no such id; an exception there.
     JoinSituation.PENDING_STATIC_MEMBER: _E.UNKNOWN_SERVER_ERROR,
     JoinSituation.UNKNOWN_INSTANCE: _E.UNKNOWN_MEMBER_ID,
     JoinSituation.FENCED_INSTANCE: _E.FENCED_INSTANCE_ID,
@@ -223,7 +223,7 @@ class LeaveStep(Enum):
 
 _LEAVERS: Final[Mapping[LeaveSituation, ErrorCode | LeaveStep]] = {
     LeaveSituation.INSTANCE: LeaveStep.REMOVE_MEMBER,
-    LeaveSituation.NOBODY: _E.UNKNOWN_MEMBER_ID,
+    LeaveSituation.UNNAMED: _E.UNKNOWN_MEMBER_ID,
     LeaveSituation.PENDING_MEMBER: LeaveStep.REMOVE_PENDING,
     LeaveSituation.UNKNOWN_INSTANCE: _E.UNKNOWN_MEMBER_ID,
     LeaveSituation.FENCED_INSTANCE: _E.FENCED_INSTANCE_ID,

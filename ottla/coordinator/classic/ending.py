@@ -29,14 +29,14 @@ def unload(group: Group, now_ms: int, effects: Effects) -> None:
 
 
 def end_deleted(group: Group, now_ms: int, cause: Cause, effects: Effects) -> None:
-    """Its tombstone is written. Nobody can wait in it unless they came while it was being written."""
+    """Its tombstone is written. Requests wait in it only if they came while it was being written."""
     if group.state is not GroupState.DEAD:
         note(group, effects, GroupEvents.GROUP_DELETED, cause=cause)
         _end(group, now_ms, ErrorCode.COORDINATOR_NOT_AVAILABLE, effects)
 
 
 def end_unwritten(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
-    """Its first record could not be written. Kafka answers its creator; here all who wait are answered."""
+    """Its first record could not be written. Kafka answers its creator; here all requests that wait are answered."""
     if group.state is not GroupState.DEAD:
         note(group, effects, GroupEvents.GROUP_DELETED, cause=Cause.WRITE_FAILED)
         _end(group, now_ms, error, effects, names_members=False)

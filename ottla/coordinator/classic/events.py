@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ottla.coordinator.offsets.events import OffsetsRequest, SweepDue, TopicsDeleted, TransactionEnded
+from ottla.coordinator.offsets.events import OffsetsRequest, SweepDue, TransactionEnded
 from ottla.coordinator.runtime.events import RuntimeEvent
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.runtime.records import is_writable
@@ -35,7 +35,7 @@ class JoinRequested:
     client_host: str
     """As Kafka prints an address: "/127.0.0.1"."""
     new_uuid: str = ""
-    """A random UUID, which nobody has had yet; "" if the request has a member id and so needs no new one."""
+    """A random UUID, which no member has had yet; "" if the request has a member id and so needs no new one."""
 
     @property
     def new_member_id(self) -> str:
@@ -106,7 +106,7 @@ class SessionEnded:
 
 @frozen
 class RebalanceWanted:
-    """Somebody outside the group wants it to rebalance."""
+    """The group is to rebalance, as a tool outside of it asks."""
 
     reason: str | None = None
 
@@ -115,4 +115,4 @@ Intervention: TypeAlias = SessionEnded | RebalanceWanted
 Request: TypeAlias = (
     JoinRequested | SyncRequested | HeartbeatRequested | LeaveRequested | DescribeRequested | OffsetsRequest
 )
-Event: TypeAlias = Request | Intervention | TopicsDeleted | TransactionEnded | SweepDue | RuntimeEvent
+Event: TypeAlias = Request | Intervention | TransactionEnded | SweepDue | RuntimeEvent

@@ -6,7 +6,7 @@ waits for stands in it as deadlines and parked requests, so that looking at a gr
     members          by member id, in the order they came; Kafka's order is that of a hash map with random ids, so any
     static_members   group instance id -> member id
     pending_joins    ids handed out that have not joined yet -> until when they are waited for
-    pending_syncs    who owes a SyncGroup in this generation
+    pending_syncs    the members that owe a SyncGroup in this generation
     rebalance        the rebalance under way, from its cause until all can have an assignment
     offsets          what was committed, which is the same for groups of every kind
 
@@ -89,7 +89,7 @@ class Group:
     is_unwritten: bool = False
     """Whether it was created just now, and no record says so yet."""
     notes_wanted: Container[EventKind] = frozenset()
-    """Those of its notes that somebody reads."""
+    """Those of its notes that have a reader."""
     notes: int = 0
     """How many there were, made or not."""
 
@@ -99,7 +99,7 @@ class Group:
 
     @property
     def has_all_joined(self) -> bool:
-        """Whether nobody is missing: every member has a parked JoinGroup and every id handed out has joined."""
+        """Whether no member is missing: every one has a parked JoinGroup and every id handed out has joined."""
         return self.parked_joins == len(self.members) and not self.pending_joins
 
     @property
@@ -153,7 +153,7 @@ class Group:
                 "every member supports the chosen protocol"
             )
         if self.state in {GroupState.EMPTY, GroupState.DEAD}:
-            assert not members, f"nobody is a member of a group that is {self.state.value}"
+            assert not members, f"a group that is {self.state.value} has no members"
 
     def _check_parked(self) -> None:
         members = self.members.values()
@@ -162,13 +162,13 @@ class Group:
         if any(member.parked_sync for member in members):
             assert self.state is GroupState.COMPLETING_REBALANCE, "a sync waits for the leader's, and nothing else"
         if self.state is GroupState.COMPLETING_REBALANCE:
-            assert not parked_joins, "who joined was answered when the join phase was over"
+            assert not parked_joins, "each JoinGroup was answered when the join phase was over"
         assert not any(member.is_new for member in members) or self.state is GroupState.PREPARING_REBALANCE
         if self.state is GroupState.COMPLETING_REBALANCE:
             owed = {member_id for member_id, member in self.members.items() if member.parked_sync is None}
-            assert self.pending_syncs.keys() == owed, "who has not synced owes it"
+            assert self.pending_syncs.keys() == owed, "a member that has not synced owes it"
         elif self.state is not GroupState.STABLE:
-            assert not self.pending_syncs, f"nobody owes a sync in {self.state.value}"
+            assert not self.pending_syncs, f"no member owes a sync in {self.state.value}"
 
     def _check_timers(self) -> None:
         is_preparing = self.state is GroupState.PREPARING_REBALANCE

@@ -1,11 +1,11 @@
 """JoinGroup (api key 11), v0–v9: a client wants to be in the group, or to stay in it through a rebalance.
 
-What happens depends on who it is (`situate_join`) and on the group's state, looked up in `decisions.JOIN`:
+What happens depends on the sender (`situate_join`) and on the group's state, looked up in `decisions.JOIN`:
 
     HAND_OUT_ID   a new dynamic member is told its id first, so that a lost answer leaves no ghost behind (KIP-394)
     ADD           a new member: it is parked, and the group rebalances
     UPDATE        a member says what it supports now: it is parked, and the group rebalances
-    REPLACE       a static member has restarted: it gets a new id, and mostly nobody else notices (KIP-345)
+    REPLACE       a static member has restarted: it gets a new id, and mostly no other member notices (KIP-345)
     REPEAT        nothing new: the current generation once more
 
 v0 has no rebalance timeout of its own; v4 wants the id first; v5 has group instance ids; v7 has the protocol type in
@@ -107,8 +107,8 @@ def _add(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -> M
         group.new_member_added = True
     add(group, member, request.protocol_type)
     park_join(group, member, event, effects)
-    # It can't beat before it has its answer, and while it is parked nobody sees it disconnect. If it waits in vain it
-    # comes again; the one that is waiting here must not stay for ever.
+    # It can't beat before it has its answer, and while it is parked the broker does not see it disconnect. If it waits
+    # in vain it comes again; the one that is waiting here must not stay for ever.
     start_session(member, now_ms, NEW_MEMBER_JOIN_TIMEOUT_MS, effects)
     note(
         group,

@@ -1,4 +1,4 @@
-"""A member of a classic group: who it is, what it supports, what it waits for, until when it lives.
+"""A member of a classic group: its ids, what it supports, what it waits for, when its session ends.
 
 A *dynamic* member is known by the member id it was given. A *static* one has a group instance id as well, by which it
 is recognised after a restart (KIP-345). A *new* member has not seen an answer to its JoinGroup, cannot beat, and so

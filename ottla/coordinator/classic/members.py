@@ -1,4 +1,4 @@
-"""A group's books about its members: who comes and goes, who lives until when, what is parked.
+"""What a group keeps of its members: that they come and go, when their sessions end, what is parked.
 
 They keep right the map of instances, the counts of supported protocols and of parked JoinGroups, the leader. A
 *pending* id was handed out and is no member yet (KIP-394): it counts for nothing but keeps a rebalance waiting for it.
@@ -41,7 +41,7 @@ def add(group: Group, member: Member, protocol_type: str | None) -> None:
 
 
 def remove(group: Group, member: Member, effects: Effects) -> None:
-    """Remove a member; what it waits for is answered: it is nobody here any more.
+    """Remove a member; what it waits for is answered UNKNOWN_MEMBER_ID.
 
     Kafka answers a parked JoinGroup only, and leaves a parked SyncGroup waiting for ever: docs/differences.md.
     """
@@ -72,7 +72,7 @@ def replace_id(group: Group, member: Member, member_id: str, effects: Effects) -
     """Give a static member another id. What the holder of the old id waits for is answered FENCED_INSTANCE_ID.
 
     As in Kafka, a sync that the old id still owes stays owed by the old id, and so can't be given any more: when the
-    sync timer runs out there is a rebalance, although nobody is missing.
+    sync timer runs out there is a rebalance, although no member is missing.
     """
     assert member.group_instance_id is not None
     refuse_join(group, member, ErrorCode.FENCED_INSTANCE_ID, member.member_id, effects)

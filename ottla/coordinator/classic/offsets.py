@@ -1,4 +1,4 @@
-"""What a classic group has to say about its offsets: who may commit, what expires, when they and the group may go.
+"""What a classic group says about its offsets: which commits it takes, what expires, when they and the group may go.
 
 A commit is checked once for the whole request (`decisions.OFFSET_COMMIT`): members commit in their generation, a client
 may commit without one as long as the group is Empty. From when on an offset's retention counts depends on the group's
@@ -114,7 +114,7 @@ def delete_offsets(group: Group, event: OffsetDeleteRequested, effects: Effects)
 
 
 def delete_group(group: Group, event: DeleteRequested, effects: Effects) -> None:
-    """Delete the group with all its offsets, if nobody is a member."""
+    """Delete the group with all its offsets, if it has no members."""
     error = DELETE_GROUP[group.state]
     if error is ErrorCode.NONE:
         removal.delete_all(group, event, group_tombstone(group.group_id), effects)

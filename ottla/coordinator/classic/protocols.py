@@ -3,7 +3,7 @@
 "Protocol" is Kafka's word for an assignor's name: each member lists the names it supports, most liked first.
 `supported_protocols` counts for each name how often members list it, so that whether a newcomer fits is a lookup.
 
-*Candidates* are the names whose count equals the number of members. Each member votes for the first candidate in its
+*Candidates* are the names that count as often as there are members. Each member votes for the first candidate in its
 list; the most votes win; of equals the one that a Java hash map has first. A member may list a name twice, and is
 then counted twice, as in Kafka: such a name is no candidate although every member has it, and there may be none at all.
 
@@ -29,7 +29,7 @@ def count_in(supported: dict[str, int], protocols: Protocols) -> None:
 
 
 def count_out(supported: dict[str, int], protocols: Protocols) -> None:
-    """Take back what a member listed. Names nobody lists any more don't stay behind."""
+    """Take back what a member listed. Names that no member lists any more don't stay behind."""
     for protocol in protocols:
         supported[protocol.name] -= 1
         if not supported[protocol.name]:

@@ -1,7 +1,7 @@
-"""One rebalance: who is awaited, until when, who leads, and what the new generation is.
+"""One rebalance: which members are awaited, until when, which one leads, and what the new generation is.
 
 It *begins* when a member comes, goes or changes. Then all members are awaited until the join timer runs out, which is
-as long as the most patient member asks for; it *completes* earlier if nobody is missing. Those who did not come are
+as long as the most patient member asks for; it *completes* earlier if no member is missing. Those that did not come are
 dropped, unless they are static: those may be restarting. The generation grows by one, a protocol is chosen, parked
 JoinGroups are answered. Now every member owes a SyncGroup, until the sync timer runs out; the leader's brings the
 assignment.
@@ -12,7 +12,7 @@ rebalance timeout:
 
     delay 3000, rebalance timeout 7500      0       3000      6000   7500
     a new member in each interval           |--3000--|--3000--|-1500-| complete
-    nobody after the first                  |--3000--| complete
+    no member after the first               |--3000--| complete
 
 Kafka: prepareRebalance, maybeCompleteJoinPhase, completeClassicGroupJoin, tryCompleteInitialRebalanceElseSchedule,
 expirePendingSync in GroupMetadataManager.
@@ -66,7 +66,7 @@ class Outcome(Enum):
 
     AWAITED = "members are awaited"
     JOINED = "all are in, there is a new generation"
-    EMPTY = "nobody is left; that is being written"
+    EMPTY = "no member is left; that is being written"
     STUCK = "all are in and have no protocol in common"
     """Where Kafka throws an exception then, the request that did it is answered UNKNOWN_SERVER_ERROR."""
 
@@ -111,7 +111,7 @@ def begin(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outc
 def begin_or_complete(group: Group, now_ms: int, effects: Effects, trigger: Trigger) -> Outcome:
     """Rebalance the group; if it does already, complete the join phase if this was the last member it waited for.
 
-    The first join phase takes its time, even if nobody is missing.
+    The first join phase takes its time, even if no member is missing.
     """
     if group.can_rebalance:
         return begin(group, now_ms, effects, trigger)
@@ -149,7 +149,7 @@ def complete(group: Group, now_ms: int, effects: Effects, leave: Reply | None = 
 
 
 def _elect_leader(group: Group) -> bool:
-    """Keep the leader if it is back, else take the first that is; False: nobody is. Kafka: any that is."""
+    """Keep the leader if it is back, else take the first that is; False: no member is. Kafka: any that is."""
     leader_id = group.leader_id
     if leader_id is not None and group.members[leader_id].parked_join is not None:
         return True
@@ -233,7 +233,7 @@ def sync_expired(group: Group, now_ms: int, effects: Effects) -> None:
 
 
 def withdraw_assignment(group: Group, now_ms: int, error: ErrorCode, effects: Effects) -> None:
-    """Nobody has an assignment any more. Parked SyncGroups are answered; their senders' sessions begin anew.
+    """No member has an assignment any more. Parked SyncGroups are answered; their senders' sessions begin anew.
 
     Kafka: resetAndPropagateAssignmentWithError.
     """
@@ -244,7 +244,7 @@ def withdraw_assignment(group: Group, now_ms: int, error: ErrorCode, effects: Ef
 
 
 def forget_owed_syncs(group: Group, effects: Effects) -> None:
-    """Nobody owes a SyncGroup any more."""
+    """No member owes a SyncGroup any more."""
     group.pending_syncs.clear()
     if group.sync_deadline_ms is not None:
         group.sync_deadline_ms = None

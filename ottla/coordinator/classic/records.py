@@ -69,7 +69,7 @@ def group_record(group: Group, assignments: Mapping[str, bytes] | None = None) -
 
 
 def new_group_record(group: Group) -> Record:
-    """A group that was just created, as if nobody had joined yet. Kafka: newEmptyGroupMetadataRecord."""
+    """A group that was just created, before its first member. Kafka: newEmptyGroupMetadataRecord."""
     timestamp_ms = -1 if group.state_timestamp_ms is None else group.state_timestamp_ms
     value = GroupMetadataValue("", 0, None, None, timestamp_ms)
     return _group_key(group.group_id), _VALUE_PREFIX + value.encode(_VALUE_VERSION)
@@ -87,7 +87,7 @@ def _group_key(group_id: str) -> bytes:
 
 
 def read_group_id(key: bytes) -> str:
-    """Whose record it is, by its key."""
+    """The group id in the record's key."""
     return decode(GroupMetadataKey, key, _KEY_VERSION).group
 
 

@@ -1,8 +1,13 @@
-"""The restart of a static member: a JoinGroup without member id, whose group instance id a member has (KIP-345).
+"""The restart of a static member: a JoinGroup without member id, with the group instance id of a member (KIP-345).
 
 The member gets a new id, and everything it had; a client that still uses the old id is fenced. A Stable group need not
 rebalance for it, as long as the protocol stays the same: then the new id is written down, and the answer waits for
 that. If it can't be written the old id counts as before.
+
+The group changes before its record is written, and the change is taken back by hand if that fails. Kafka does the
+same, and answers by the changed group meanwhile: the old id is fenced, another restart fences this one, and a rebalance
+that begins counts the JoinGroup that waits. With a change that waits for its record all three would be answered by the
+former group.
 
 From v9 on a leader that restarts is told that it leads and that it need not assign; before, it is told that
 its former self leads, so that it doesn't (KIP-814). Kafka: updateStaticMemberThenRebalanceOrCompleteJoin.
@@ -84,7 +89,7 @@ def replace(group: Group, now_ms: int, event: JoinRequested, effects: Effects) -
         if protocol_name == group.protocol_name:
             effects.append(Append([group_record(group)], written))
             return None
-    # In CompletingRebalance the leader may know the old id already, and would assign to nobody.
+    # In CompletingRebalance the leader may know the old id already, and would assign to an id that is gone.
     trigger = Trigger(Cause.STATIC_MEMBER_RETURNED, member.member_id, request.reason)
     return member if begin_or_complete(group, now_ms, effects, trigger) is Outcome.STUCK else None
 
@@ -123,7 +128,7 @@ def static_member_written(
 
 
 def _answer_replaced(group: Group, written: StaticMemberWritten, effects: Effects) -> None:
-    """From v9 on a leader learns that it leads and need not assign. Before, it is told who led before: not itself."""
+    """From v9 on a leader learns that it leads and need not assign. Before, it is told of the former leader."""
     if written.join.api_version < _SKIP_ASSIGNMENT:
         response = answers.join_accepted(group, written.join, written.member_id, leader=written.former_leader)
     else:

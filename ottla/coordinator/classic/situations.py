@@ -1,4 +1,4 @@
-"""Who asks: for each request, the situations its sender can be in, and how the group finds out which it is.
+"""The senders of requests: for each request, the situations its sender can be in, and how the group finds out which.
 
 A situation says what the ids, the generation and the protocols in a request are to this group. What follows from it in
 which state stands in `decisions`. The checks come in Kafka's order, and the first that fits counts.
@@ -28,7 +28,7 @@ _ID_FIRST: Final = 4
 
 
 class MemberSituation(Enum):
-    """Who a request comes from, as far as its member id, group instance id and generation tell."""
+    """The sender of a request, as far as its member id, group instance id and generation tell."""
 
     UNKNOWN_INSTANCE = "a group instance id that no member has"
     FENCED_INSTANCE = "a group instance id that belongs to another member id"
@@ -39,12 +39,12 @@ class MemberSituation(Enum):
     __hash__ = object.__hash__
 
 
-#: The same, for nearly all who ask: to find a member in its enum takes Python 3.11 as long as two calls.
+#: The same, for nearly all senders: to find a member in its enum takes Python 3.11 as long as two calls.
 _CURRENT: Final = MemberSituation.CURRENT
 
 
 def situate(group: Group, member_id: str, group_instance_id: str | None, generation_id: int) -> MemberSituation:
-    """Who sends this? Kafka: ClassicGroup.validateMember, and the check of the generation that follows it."""
+    """The sender's situation. Kafka: ClassicGroup.validateMember, and the check of the generation that follows it."""
     if group_instance_id is not None:
         holder = group.static_members.get(group_instance_id)
         if holder is None:
@@ -62,7 +62,7 @@ def situate(group: Group, member_id: str, group_instance_id: str | None, generat
 
 
 class JoinSituation(Enum):
-    """Who joins. The first that fits counts."""
+    """The sender of a JoinGroup. The first that fits counts."""
 
     GROUP_FULL = "not a member, and the group already has group.max.size members"
     OTHER_PROTOCOLS = "no protocols, another protocol type, or no protocol in common with the group"
@@ -84,7 +84,7 @@ class JoinSituation(Enum):
 
 
 def situate_join(group: Group, event: JoinRequested) -> JoinSituation:
-    """Who joins? The checks come in Kafka's order."""
+    """The situation of a JoinGroup's sender. The checks come in Kafka's order."""
     request = event.request
     if not _has_room(group, request.member_id):
         return JoinSituation.GROUP_FULL
@@ -99,9 +99,9 @@ def situate_join(group: Group, event: JoinRequested) -> JoinSituation:
     if request.member_id in group.pending_joins:
         is_static = request.group_instance_id is not None
         return JoinSituation.PENDING_STATIC_MEMBER if is_static else JoinSituation.PENDING_MEMBER
-    who = situate(group, request.member_id, request.group_instance_id, group.generation_id)
-    if who is not MemberSituation.CURRENT:
-        return _JOINING_STRANGERS[who]
+    sender = situate(group, request.member_id, request.group_instance_id, group.generation_id)
+    if sender is not MemberSituation.CURRENT:
+        return _JOINING_STRANGERS[sender]
     is_leader = group.leader_id == request.member_id
     if group.members[request.member_id].protocols == request.protocols:
         return JoinSituation.LEADER_UNCHANGED if is_leader else JoinSituation.FOLLOWER_UNCHANGED
@@ -133,7 +133,7 @@ def _has_room(group: Group, member_id: str) -> bool:
 
 
 class SyncSituation(Enum):
-    """Who syncs."""
+    """The sender of a SyncGroup."""
 
     UNKNOWN_INSTANCE = MemberSituation.UNKNOWN_INSTANCE.value
     FENCED_INSTANCE = MemberSituation.FENCED_INSTANCE.value
@@ -147,11 +147,11 @@ class SyncSituation(Enum):
 
 
 def situate_sync(group: Group, event: SyncRequested) -> SyncSituation:
-    """Who syncs? The checks come in Kafka's order."""
+    """The situation of a SyncGroup's sender. The checks come in Kafka's order."""
     request = event.request
-    who = situate(group, request.member_id, request.group_instance_id, request.generation_id)
-    if who is not MemberSituation.CURRENT:
-        return _SYNCING_STRANGERS[who]
+    sender = situate(group, request.member_id, request.group_instance_id, request.generation_id)
+    if sender is not MemberSituation.CURRENT:
+        return _SYNCING_STRANGERS[sender]
     if _differ(request.protocol_type, group.protocol_type) or _differ(request.protocol_name, group.protocol_name):
         return SyncSituation.OTHER_PROTOCOL
     return SyncSituation.LEADER if group.leader_id == request.member_id else SyncSituation.FOLLOWER
@@ -173,10 +173,10 @@ def _differ(theirs: str | None, ours: str | None) -> bool:
 
 
 class LeaveSituation(Enum):
-    """Whom a LeaveGroup wants to see gone; it can name several."""
+    """One member that a LeaveGroup names; it can name several."""
 
     INSTANCE = "no member id, and a group instance id that a member has"
-    NOBODY = "no member id, and no group instance id or an unknown one"
+    UNNAMED = "no member id, and no group instance id or an unknown one"
     PENDING_MEMBER = "a pending member id"
     UNKNOWN_INSTANCE = "a member id with " + MemberSituation.UNKNOWN_INSTANCE.value
     FENCED_INSTANCE = "a member id with " + MemberSituation.FENCED_INSTANCE.value
@@ -187,10 +187,10 @@ class LeaveSituation(Enum):
 
 
 def situate_leave(group: Group, identity: LeaveGroupRequest.MemberIdentity) -> LeaveSituation:
-    """Who is to leave?"""
+    """The situation of a member that is to leave."""
     if not identity.member_id:
         is_known = identity.group_instance_id in group.static_members
-        return LeaveSituation.INSTANCE if is_known else LeaveSituation.NOBODY
+        return LeaveSituation.INSTANCE if is_known else LeaveSituation.UNNAMED
     if identity.member_id in group.pending_joins:
         return LeaveSituation.PENDING_MEMBER
     return _LEAVERS[situate(group, identity.member_id, identity.group_instance_id, group.generation_id)]
@@ -208,7 +208,7 @@ _LEAVERS: Final[Mapping[MemberSituation, LeaveSituation]] = {
 
 
 class CommitSituation(Enum):
-    """Who commits offsets."""
+    """The sender of a commit."""
 
     WITHOUT_GENERATION = "generation < 0, and the group is Empty or the request has no member"
     UNKNOWN_INSTANCE = MemberSituation.UNKNOWN_INSTANCE.value
@@ -221,7 +221,7 @@ class CommitSituation(Enum):
 
 
 def situate_commit(group: Group, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> CommitSituation:
-    """Who commits? Kafka: ClassicGroup.validateOffsetCommit."""
+    """The situation of a commit's sender. Kafka: ClassicGroup.validateOffsetCommit."""
     generation_id = request.generation_id_or_member_epoch
     if generation_id < 0:
         names_nobody = not request.member_id and request.group_instance_id is None
@@ -248,12 +248,12 @@ class GroupKind(Enum):
 
 
 def situate_offset_delete(group: Group) -> GroupKind:
-    """Of which kind is the group whose offsets are to be deleted?"""
+    """The kind of the group that offsets are to be deleted of."""
     return GroupKind.CONSUMERS if group.protocol_type == CONSUMER else GroupKind.OTHERS
 
 
 class ExpirySituation(Enum):
-    """Whose offsets may expire."""
+    """A group, as far as its offsets may expire."""
 
     SIMPLE = "no protocol type (no member ever joined)"
     CONSUMERS = 'protocol type "consumer", subscribed topics known; for topics without a subscriber'
@@ -263,7 +263,7 @@ class ExpirySituation(Enum):
 
 
 def situate_expiry(group: Group) -> ExpirySituation:
-    """Whose offsets are these?"""
+    """The situation of a group that has offsets."""
     if group.protocol_type is None:
         return ExpirySituation.SIMPLE
     is_known = group.protocol_type == CONSUMER and group.subscribed_topics is not None

@@ -24,7 +24,7 @@ from ottla.coordinator.classic.restart import StaticMemberWritten, static_member
 from ottla.coordinator.classic.sessions import load, session_expired
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.sync import AssignmentsWritten, assignments_written, sync
-from ottla.coordinator.classic.timers import JOIN_TIMER, SYNC_TIMER, member_of, purgatory_of
+from ottla.coordinator.classic.timers import JOIN_TIMER, KINDS, SYNC_TIMER, describe_timer, member_of, purgatory_of
 from ottla.coordinator.offsets.commit import OffsetsWritten
 from ottla.coordinator.offsets.commit_in_transaction import PendingOffsetsWritten
 from ottla.coordinator.offsets.events import (
@@ -33,13 +33,12 @@ from ottla.coordinator.offsets.events import (
     OffsetDeleteRequested,
     OffsetFetchRequested,
     SweepDue,
-    TopicsDeleted,
     TransactionEnded,
     TxnOffsetCommitRequested,
 )
 from ottla.coordinator.offsets.fetch import fetch
 from ottla.coordinator.offsets.removal import TombstonesWritten, topics_deleted
-from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
+from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, TopicChange, TopicsChanged, Unloaded
 from ottla.coordinator.runtime.kind import Kind, StepFailed
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ _EVENTS: Final[Mapping[type, Callable[[Group, int, Any, Effects], object]]] = {
     events.SessionEnded: end_session,
     events.RebalanceWanted: want_rebalance,
     AppendCompleted: _append_completed,
-    TopicsDeleted: lambda group, _now_ms, event, effects: topics_deleted(group, event, effects),
+    TopicsChanged: lambda group, _now_ms, event, effects: topics_deleted(group, event.deleted, effects),
     SweepDue: lambda group, now_ms, _event, effects: offsets.sweep(group, now_ms, effects),
     Loaded: lambda group, now_ms, _event, effects: load(group, now_ms, effects),
     Unloaded: lambda group, now_ms, _event, effects: unload(group, now_ms, effects),
@@ -116,4 +115,12 @@ _COMPLETIONS: Final[Mapping[type[Completion], Callable[[Group, int, Any, ErrorCo
 }
 
 #: What the runtime has to know of classic groups.
-CLASSIC: Final[Kind[Group]] = Kind("group", step, purgatory_of, sharing=OffsetCommitRequested)
+CLASSIC: Final[Kind[Group]] = Kind(
+    "group",
+    step,
+    purgatory_of,
+    KINDS,
+    describe_timer,
+    topic_changes=frozenset({TopicChange.DELETED}),
+    sharing=OffsetCommitRequested,
+)

@@ -1,7 +1,8 @@
 """Which topics a group of consumers reads: the coordinator's one look into what members otherwise tell only each other.
 
-It decides whose offsets may expire or be deleted. The metadata of protocol type "consumer" is a subscription; only
-its first version is read, of which all others are continuations. Kafka: ClassicGroup.computeSubscribedTopics.
+It decides of which topics the offsets may expire or be deleted. The metadata of protocol type "consumer" is a
+subscription; only its first version is read, of which all others are continuations. Kafka:
+ClassicGroup.computeSubscribedTopics.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
 
 
 def is_subscribed(group: Group, topic: str) -> bool:
-    """Whether the group reads this topic. Consumers whose topics aren't known might. Kafka: isSubscribedToTopic."""
+    """Whether the group reads this topic; consumers might if their topics aren't known. Kafka: isSubscribedToTopic."""
     if group.subscribed_topics is None:
         return group.protocol_type == CONSUMER
     return topic in group.subscribed_topics

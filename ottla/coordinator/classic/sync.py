@@ -2,10 +2,10 @@
 
 A follower's request is parked until the leader's came and its assignments are in the log; then all are answered and the
 group is Stable. They may come in any order, and a request that comes late is answered at once. The answer to each
-depends on who asks and on the group's state: `decisions.SYNC`.
+depends on its sender and on the group's state: `decisions.SYNC`.
 
-If the log refuses the assignments all who wait are told, and the group rebalances. If the group has moved on
-while they were being written, nothing happens: they are history.
+If the log refuses the assignments all that wait are told, and the group rebalances. If the group has moved on while
+they were being written, nothing happens: they are history.
 
 v3 adds group_instance_id (KIP-345), v5 names the protocol and its type in both directions (KIP-559).
 Kafka: GroupMetadataManager.classicGroupSyncToClassicGroup.
@@ -57,7 +57,7 @@ def sync(group: Group, event: SyncRequested, effects: Effects) -> None:
         return
     park_sync(member, event, effects)
     if cell is SyncStep.ASSIGN:
-        # Who is assigned nothing gets nothing; who is no member is passed over.
+        # A member that is assigned nothing gets nothing; an id that is no member's is passed over.
         assignments = {assigned.member_id: assigned.assignment for assigned in request.assignments}
         written = AssignmentsWritten(group.generation_id, assignments)
         effects.append(Append([group_record(group, assignments)], written))

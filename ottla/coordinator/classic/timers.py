@@ -24,13 +24,15 @@ KINDS: Final = (SESSION, JOIN_TIMER, SYNC_TIMER)
 """What a timer of a group may be of."""
 
 
-def kind_of(timer_key: str) -> str:
-    """What the timer of this key is of: one of `KINDS`."""
-    return timer_key if timer_key in (JOIN_TIMER, SYNC_TIMER) else SESSION
+def describe_timer(timer_key: str) -> tuple[str, str | None]:
+    """What the timer of this key is of, one of `KINDS`, and for a session the member id."""
+    if timer_key in (JOIN_TIMER, SYNC_TIMER):
+        return timer_key, None
+    return SESSION, member_of(timer_key)
 
 
 def member_of(timer_key: str) -> str:
-    """Whose session timer that is."""
+    """The member id of a session timer."""
     return timer_key[len(_SESSION_TIMER) :]
 
 

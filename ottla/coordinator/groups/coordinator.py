@@ -18,9 +18,9 @@ from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.offsets import is_sweep_due
 from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
-from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.groups.shard import KINDS, GroupShard
 from ottla.coordinator.java_hash import partition_for
-from ottla.coordinator.offsets.events import SweepDue, TopicsDeleted, TransactionEnded, TxnOffsetCommitRequested
+from ottla.coordinator.offsets.events import SweepDue, TransactionEnded, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks, exhaust
 from ottla.events.kinds.event_kind import EventKind
@@ -28,7 +28,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator
 
     from ottla.coordinator.config import GroupConfig
     from ottla.coordinator.notes import NoteReader
@@ -71,11 +71,9 @@ class Coordinator:
             start=start,
             sweep=(SweepDue(), config.offsets_retention_check_interval_ms, is_sweep_due),
             pace=pace,
+            kinds=KINDS,
         )
         self._clock = timer.clock
-        self._start = start
-        #: Topics whose offsets are to go, ids by name.
-        self._deleted: dict[str, bytes] = {}
         self._notes_wanted: Container[EventKind] = frozenset() if notes is None else notes.wanted
         self._owners = self.runtime.owners
 
@@ -147,21 +145,6 @@ class Coordinator:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return ListGroupsResponse(groups=listed(self.groups, request))
 
-    def topics_deleted(self, topic_ids: Mapping[str, bytes]) -> None:
-        """Topics were deleted, ids by name: what was committed for them goes, soon."""
-        if not self._deleted.keys().isdisjoint(topic_ids):
-            exhaust(self._forget_deleted())  # of a name that was taken again meanwhile there are two ids
-        is_under_way = bool(self._deleted)
-        self._deleted.update(topic_ids)
-        if not is_under_way:
-            self._start(self._forget_deleted())
-
-    def _forget_deleted(self) -> Iterator[None]:
-        """A group with each step, for all topics that were deleted until the first."""
-        event, self._deleted = TopicsDeleted(self._deleted), {}
-        if event.topic_ids:
-            yield from self.runtime.broadcast(event)
-
     def _outside(self, group_id: str, event: Request) -> Outside | None:
         """The first reason there is to refuse this request."""
         refused = REFUSALS[event.__class__]
@@ -203,6 +186,6 @@ class Coordinator:
 
 
 def _refuse_failed(group_id: str, event: Any) -> None:
-    """Answer the request at which a group has met a bug; of anything else nobody waits for an answer."""
+    """Answer the request at which a group has met a bug; anything else has no answer."""
     if event.__class__ in REFUSALS:
         event.token.answer(refusal(group_id, event, Outside.FAILED))

@@ -12,7 +12,7 @@ Kafka: GroupCoordinatorShard.replay, replayEndTransactionMarker.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.records import GROUP_TYPE, read_group, read_group_id
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ottla.coordinator.runtime.shard import Replay
 
 
+#: The kinds of groups there are.
+KINDS: Final[tuple[Kind[Any], ...]] = (CLASSIC,)
+
+
 class GroupShard(Shard[Group]):
     """The groups of one partition, by their ids."""
 
@@ -42,7 +46,7 @@ class GroupShard(Shard[Group]):
         notes_wanted: Container[EventKind] = frozenset(),
         only_group_id: str | None = None,
     ) -> None:
-        """`now_ms`: the date of the load; `notes_wanted`: those that somebody reads.
+        """`now_ms`: the date of the load; `notes_wanted`: those that have a reader.
 
         `only_group_id`: the group that is read anew, alone; None: all are read.
         """

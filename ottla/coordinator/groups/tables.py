@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from ottla import markdown
 from ottla.coordinator.classic import decisions, events, states
 from ottla.coordinator.classic.decisions import Answer
 from ottla.coordinator.classic.events import Request
@@ -27,6 +26,7 @@ from ottla.coordinator.offsets.events import (
 from ottla.coordinator.pages import answers_section, shown, states_section
 from ottla.coordinator.write_errors import FETCH_WRITE_ERRORS, GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
+from ottla.text import markdown
 
 _INTRODUCTION: Final = """\
 # Groups: states and answers

@@ -1,7 +1,7 @@
 """OffsetCommit (api key 8), v2–v10: how far a group has read.
 
-The group's kind says who may commit. Then the request's partitions go to the log in one batch, and only when they are
-there they count and the answer leaves. Metadata that is too long is refused partition by partition.
+The group's kind says which commits are allowed. Then the request's partitions go to the log in one batch, and only when
+they are there they count and the answer leaves. Metadata that is too long is refused partition by partition.
 
 Kafka: OffsetMetadataManager.commitOffset.
 """

@@ -1,4 +1,4 @@
-"""What groups of every kind are asked and told: their offsets, that they go, that topics went.
+"""What groups of every kind are asked and told of their offsets, and that they are to go.
 
 Requests come as the broker's handlers decoded and checked them: authorized, with topics that exist. `token` is the
 sender, to be answered.
@@ -6,7 +6,6 @@ sender, to be answered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TypeAlias
 
 from ottla.coordinator.runtime.effects import Token
@@ -75,13 +74,6 @@ class DeleteRequested:
     """One group of a DeleteGroups. Answered with a DeletableGroupResult."""
 
     token: Token
-
-
-@frozen
-class TopicsDeleted:
-    """Topics were deleted: their ids by name. Offsets committed for them go."""
-
-    topic_ids: Mapping[str, bytes]
 
 
 @frozen

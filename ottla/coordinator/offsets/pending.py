@@ -7,7 +7,7 @@ written later stays.
     counts              –                  7                7, since 5 was written before it
 
 So a commit that comes to count *overrules* what is pending for the same partition and was written before it. Overruled
-or not, an offset is pending until its transaction ends, and holds back who asks for stable offsets. Only a tombstone
+or not, an offset is pending until its transaction ends, and holds back fetches of stable offsets. Only a tombstone
 takes it away.
 
 Kafka: OffsetMetadataManager.replay, replayEndTransactionMarker, OpenTransactions.

@@ -58,7 +58,7 @@ _LONG_VARINT: Final = 0x80
 _TOPIC_ID_BYTES: Final = 19
 
 #: Groups commit for the same topics again and again; of so many, the beginning of their keys is not made anew. But for
-#: those with longer ids: nobody is to have a thousand ids of 32 KiB remembered.
+#: those with longer ids: a thousand ids of 32 KiB are not to be remembered.
 _KEY_BEGINNINGS_MAX: Final = 1_000
 _REMEMBERED_ID_CHARACTERS_MAX: Final = 256
 
@@ -127,7 +127,7 @@ _remembered_beginning: Final = lru_cache(_KEY_BEGINNINGS_MAX)(_key_beginning)
 
 
 def read_place(key: bytes) -> OffsetPlace:
-    """Whose offset a record is, by its key."""
+    """What an offset record is about, by its key."""
     try:
         group_end = 4 + _unpack_length(key, 2)[0]
         topic_end = group_end + 2 + _unpack_length(key, group_end)[0]

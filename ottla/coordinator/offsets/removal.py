@@ -11,7 +11,7 @@ GroupCoordinatorShard.deleteGroups, cleanupGroupMetadata.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +29,7 @@ from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDel
 from ottla.protocol.primitives import ZERO_UUID, Message
 
 if TYPE_CHECKING:
-    from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, TopicsDeleted
+    from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested
     from ottla.coordinator.offsets.group import AnyGroup
     from ottla.coordinator.offsets.store import Offsets
     from ottla.coordinator.runtime.effects import Effects
@@ -90,9 +90,9 @@ def delete_all(group: AnyGroup, event: DeleteRequested, group_tombstone: Record,
     _write(group, written, group_tombstone, effects)
 
 
-def topics_deleted(group: AnyGroup, event: TopicsDeleted, effects: Effects) -> None:
-    """Delete the offsets of topics that are gone; of a topic whose id was not known, by its name."""
-    offsets, topic_ids = group.offsets, event.topic_ids
+def topics_deleted(group: AnyGroup, topic_ids: Mapping[str, bytes], effects: Effects) -> None:
+    """Delete the offsets of topics that are gone, ids by name; where the topic's id was not known, by its name."""
+    offsets = group.offsets
     removed = [
         (topic, partition)
         for topic, partitions in offsets.committed.items()
@@ -147,7 +147,7 @@ def _is_bare(group: AnyGroup, expired: list[TopicPartition]) -> bool:
 def _write_in_parts(
     group: AnyGroup, removed: list[TopicPartition], cause: Cause, group_tombstone: Record | None, effects: Effects
 ) -> None:
-    """Append the tombstones in parts, of which each fits into a batch: what nobody has asked for need not go all at
+    """Append the tombstones in parts, of which each fits into a batch: what no request has asked for need not go all at
     once. The group's own goes last. Kafka: its CoordinatorResult is not atomic.
     """
     left = _TOMBSTONES_BYTES

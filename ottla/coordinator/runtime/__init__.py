@@ -7,7 +7,7 @@ it events, performs its effects, wakes it when a timer runs out, and hears from 
     records, effects, events    what is written, what a machine asks for, what every machine is told
     kind, shard                 what the runtime has to know of a kind of machine, and of a partition
     owner, timers               the task that owns one machine
-    runtime, sweep              all machines of one internal topic on one node
+    runtime, sweep, topics      all machines of one internal topic on one node
 
 Kafka: org.apache.kafka.coordinator.common.runtime.
 """

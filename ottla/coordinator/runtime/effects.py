@@ -4,6 +4,10 @@ An answer, an append, a timer, something to tell, something to be done elsewhere
 comes back in an `AppendCompleted` event, and only then does what waits for the write move on. Timers go by their key:
 arming one that runs already moves it.
 
+A machine of a kind with a `replay` does not change in its step: it says in the append's `changes` what the records say,
+and the runtime applies each with `replay` once they are in the log. Reading the log back applies the same changes by
+the same function, so a failed append changes nothing, and what is read back is what was there.
+
 Effects don't change once they are made.
 """
 
@@ -39,7 +43,7 @@ class Reply:
 
 @frozen
 class Writer:
-    """In whose transaction records are written. `verification`: that the partition is part of it, the log's own."""
+    """A producer with an open transaction. `verification`: that the partition is part of it, the log's own."""
 
     producer_id: int
     producer_epoch: int
@@ -54,6 +58,8 @@ class Append:
     completion: Completion
     writer: Writer | None = None
     """None: they count at once."""
+    changes: Sequence[Any] = ()
+    """What the records say, for the kind's `replay`; applied before the machine hears that the append is done."""
 
 
 @frozen
@@ -76,8 +82,21 @@ class Ended:
     """The machine is no more, and neither are its timers. Nothing may be sent to it any longer."""
 
 
+@frozen
+class Become:
+    """From now on this machine stands in the place of the one that says so: under its key, with its inbox, perhaps of
+    another kind. Kafka: a classic group that is converted to a consumer group, or back.
+
+    It comes when the records that say so are in the log, and after the answers to all that waited in the former one.
+    The timers of the former machine are stopped. The effects that follow are the new machine's, first of all its
+    timers, and what is in the inbox is its own to answer.
+    """
+
+    machine: Any
+
+
 class Ask:
-    """Something to be done elsewhere. Who does it knows what is in it, and tells the machine in an event."""
+    """Something to be done elsewhere. The runtime's `ask` knows what is in it; the machine is told in an event."""
 
     __slots__ = ()
 
@@ -88,5 +107,5 @@ class Notice:
     __slots__ = ()
 
 
-Effect: TypeAlias = Reply | Append | Arm | Disarm | Ended | Ask | Notice
+Effect: TypeAlias = Reply | Append | Arm | Disarm | Become | Ended | Ask | Notice
 Effects: TypeAlias = list[Effect]

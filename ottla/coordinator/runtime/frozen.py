@@ -14,5 +14,5 @@ C = TypeVar("C")
 
 @dataclass_transform(frozen_default=True)
 def frozen(cls: type[C]) -> type[C]:
-    """A dataclass with slots whose fields nobody may set."""
+    """A dataclass with slots; its fields may not be set."""
     return dataclass(slots=True)(cls)

@@ -1,8 +1,8 @@
-"""Appends that are held: what a machine writes waits, with all that it is asked meanwhile, until somebody decides.
+"""Appends that are held: what a machine writes waits, with all that it is asked meanwhile, for a decision.
 
 A log that holds an append raises `AppendHeld` in place of writing. The machine's owner keeps the records, takes nothing
-more out of its inbox, and goes on when it is told which log to write them to. Who can't wait for that, such as whoever
-has to give the machine away, has it `finish` first.
+more out of its inbox, and goes on when it is told which log to write them to. A caller that can't wait for that, such
+as the unloading of a partition, has it `finish` first.
 """
 
 from __future__ import annotations

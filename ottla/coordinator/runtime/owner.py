@@ -4,15 +4,15 @@
                          ▲                                                           │
                          └──────────────────── a timer ran out ◀─────────────────────┘
 
-Nothing else touches the machine, and between a step and its effects nothing else runs, so there are no locks. When
-woken the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop. Appends
-are done at once, and the machine hears of them before its next event; only those of one class of events, which its kind
-names, share a batch when they follow one another: commits of offsets, in groups.
+Only the owner touches the machine, and nothing else runs between a step and its effects, so there are no locks. When
+woken the owner takes everything there is; the inbox holds no more than what arrived within one turn of the loop.
+Appends are done at once, and the machine hears of them before its next event; only those of one class of events, which
+its kind names, share a batch when they follow one another: commits of offsets, in groups.
 
 An event that may be long, such as a commit of ten thousand offsets, is taken up by a fiber, which may be suspended
-within the step (`pacing`). The machine stays half changed until then, so nothing else touches it: what comes meanwhile
-waits in the inbox, and `drain` finishes the step first. It is suspended while a batch is built as well, but never
-between the checks of the log and the append.
+within the step (`pacing`). The machine stays half changed until then: what comes meanwhile waits in the inbox. A caller
+that can't wait, such as the unloading of a partition, has it finished first (`drain`). The fiber may be suspended while
+a batch is built as well, but never between the checks of the log and the append.
 
 A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
 happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol
 
-from ottla.coordinator.runtime.effects import Append, Arm, Ask, Disarm, Effect, Ended, Notice, Reply
+from ottla.coordinator.runtime.effects import Append, Arm, Ask, Become, Disarm, Effect, Ended, Notice, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired, Unloaded
 from ottla.coordinator.runtime.holding import AppendHeld
 from ottla.coordinator.runtime.kind import M, StepFailed
@@ -52,7 +52,7 @@ class KeepBack(Protocol):
         """Whether it is kept back."""
 
 
-class Surroundings:
+class OwnerContext:
     """What all owners of a runtime share."""
 
     __slots__ = ("ask", "ended", "failed", "keep_back", "log", "notices", "pace", "purgatories", "refuse", "timer")
@@ -76,7 +76,7 @@ class Surroundings:
         self.notices = notices
         """The reader of what machines tell; None: there is none."""
         self.ended = ended
-        """Called by an owner whose machine has ended, with the requests that were still in its inbox."""
+        """Called by an owner when its machine has ended, with the requests that were still in its inbox."""
         self.refuse = refuse
         """Answers the request, if it is one, at which the machine of this key has met a bug."""
         self.failed = failed
@@ -86,7 +86,7 @@ class Surroundings:
         self.pace = pace
         """What is long is done in its slices; None: in one go."""
         self.keep_back: KeepBack | None = None
-        """May keep back timers that ran out; None: they are never kept back."""
+        """May keep back timers that ran out; None: all are posted at once."""
 
 
 class Owner(Generic[M]):
@@ -96,7 +96,6 @@ class Owner(Generic[M]):
         "_appends",
         "_decided",
         "_fiber",
-        "_has_long_timers",
         "_held",
         "_now_ms",
         "_sharing",
@@ -106,26 +105,27 @@ class Owner(Generic[M]):
         "_timers",
         "_waiter",
         "_with",
+        "alive",
         "inbox",
-        "is_ended",
         "key",
+        "kind",
         "machine",
         "shard",
     )
 
-    def __init__(self, key: str, machine: M, shard: Shard[M], surroundings: Surroundings) -> None:
-        kind = shard.kind_of(machine)
+    def __init__(self, key: str, machine: M, shard: Shard[M], context: OwnerContext) -> None:
         self.key = key
+        self.kind = kind = shard.kind_of(machine)
         self.machine = machine
+        self.alive: M | None = machine
+        """The machine while it lives; None: it has ended."""
         self.shard = shard
         self.inbox: deque[Any] = deque()
         """Requests, events of the runtime, and timers that ran out."""
-        self.is_ended = False
         self._step = kind.step
         self._sharing = kind.sharing
-        self._has_long_timers = kind.has_long_timers
-        self._with = surroundings
-        self._timers = Timers(key, surroundings.timer, surroundings.purgatories, kind.purgatory_of, self._ran_out)
+        self._with = context
+        self._timers = Timers(key, context.timer, context.purgatories, kind.purgatory_of, self._ran_out)
         self._appends: list[Append] = []
         #: What is held of what was to be written; until it is decided about nothing else is done.
         self._held: AppendHeld | None = None
@@ -134,10 +134,15 @@ class Owner(Generic[M]):
         self._waiter: asyncio.Future[None] | None = None
         #: Is there something in the inbox that may be long, or half done?
         self._takes_long = False
-        #: It does the rest of what is half done; None: nothing is.
+        #: Does the rest of what is half done.
         self._fiber: Fiber | None = None
         self._now_ms = 0
         self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the machine is no more, and nothing may be sent to it."""
+        return self.alive is None
 
     @property
     def is_at_work(self) -> bool:
@@ -146,7 +151,7 @@ class Owner(Generic[M]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it has nothing to do, or may do nothing before the held append is decided about."""
+        """Whether it does nothing by itself now: it has nothing to do, or may not."""
         return self._held is not None or (not self.inbox and self._fiber is None)
 
     @property
@@ -174,7 +179,7 @@ class Owner(Generic[M]):
     def _ran_out(self, timer: MachineTimer) -> None:
         keep_back = self._with.keep_back
         if keep_back is None or not keep_back(self, timer):
-            (self.post_long if self._has_long_timers else self.post)(timer)
+            (self.post_long if self.kind.has_long_timers else self.post)(timer)
 
     def post_long(self, item: Any) -> None:
         """The same, with something that may be long to do."""
@@ -196,7 +201,7 @@ class Owner(Generic[M]):
     async def run(self) -> None:
         """Live as long as the machine does."""
         loop = asyncio.get_running_loop()
-        while not self.is_ended:
+        while self.alive is not None:
             if self.inbox and not self._takes_long:
                 self._drain()
             elif self.inbox and not self.is_at_work:
@@ -226,12 +231,12 @@ class Owner(Generic[M]):
 
     def _drain_here(self) -> None:
         """Take everything out of the inbox in the caller's turn, and not in the task's."""
-        waiter, self._waiter = self._waiter, None  # events that come meanwhile find it at work, and the task sleeps on
+        waiter, self._waiter = self._waiter, None  # what comes meanwhile finds it at work, and the task sleeps on
         try:
             without_suspension(self._drain)
         finally:
             self._waiter = waiter
-            if self.inbox or self.is_ended:
+            if self.inbox or self.alive is None:
                 self._wake()
 
     def _drain_in_slices(self) -> None:
@@ -259,20 +264,25 @@ class Owner(Generic[M]):
         return self._look_at_clock()
 
     def _drain(self, *, in_slices: bool = False) -> None:
-        """Take everything out of the inbox. Nothing else does while this is under way."""
+        """Take everything out of the inbox. Only one call of this is under way at a time."""
         now_ms = self._look_at_clock()
-        machine, step, sharing, inbox = self.machine, self._step, self._sharing, self.inbox
+        machine, inbox = self.machine, self.inbox
         item: Any = None
         try:
             if self._decided is not None:
                 decided, self._decided = self._decided, None
                 self._write(decided)
-            while inbox and not self.is_ended:
+                machine = self.machine
+            step, sharing = self._step, self._sharing
+            while inbox and self.alive is machine:
                 item = inbox.popleft()
                 item_class = item.__class__
                 shares = item_class is sharing
                 if self._appends and not shares:
                     self._write_before(item)  # the machine finds what was written before
+                    if self.alive is not machine:
+                        inbox.appendleft(item)
+                        break
                 if item_class is not MachineTimer:  # a fifth of what isinstance takes, as it is an abstract class
                     self._perform(step(machine, now_ms, item))
                 elif self._timers.let_expire(item):
@@ -281,7 +291,8 @@ class Owner(Generic[M]):
                     self._write()
                 if in_slices and inbox:
                     now_ms = self._yield_turn()
-            self._write()
+            if self._appends:
+                self._write()
         except AppendHeld as held:
             self._hold(held)
         except Exception as error:
@@ -291,10 +302,12 @@ class Owner(Generic[M]):
                 self._with.failed(self, error)
             finally:
                 self._give_up(item, error)
-        if self.is_ended:
+        if self.alive is None:
             leftover = [item for item in inbox if not isinstance(item, MachineTimer)]
             inbox.clear()
             self._with.ended(self, leftover)
+        elif self.alive is not machine and self._held is None:
+            self._drain(in_slices=in_slices)  # what is left is for the one that it has become
 
     def _give_up(self, item: Any, error: Exception) -> None:
         """End a machine that has met a bug at `item`: answer what it still knows to be waiting, as far as that goes."""
@@ -362,22 +375,38 @@ class Owner(Generic[M]):
         else:
             assert len(appends) == 1, "what is written in a transaction is a batch of its own"
             error = log.append_in_transaction(self.shard.partition, records, writer)
+        machine, step, replay = (
+            self.machine,
+            self._step,
+            self.kind.replay,
+        )  # which asked for it, and hears of it whatever it becomes
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
         for append in paced_each(appends):
             if is_too_large_together:
                 error = log.append(self.shard.partition, append.records)
-            self._perform(self._step(self.machine, self._now_ms, AppendCompleted(append.completion, error)))
+            if append.changes and not error:
+                assert replay is not None, "only a kind with a replay has changes"
+                for change in append.changes:
+                    replay(machine, change)
+            self._perform(step(machine, self._now_ms, AppendCompleted(append.completion, error)))
 
     def _tell(self, effect: Notice) -> None:
         if self._with.notices is not None:
             self._with.notices(self.key, self._now_ms, effect)
 
     def _ask(self, effect: Ask) -> None:
-        assert self._with.ask is not None, "machines of this kind ask for nothing"
+        assert self._with.ask is not None, "this kind of machine asks for something that nothing here does"
         self._with.ask(self.key, effect)
 
+    def _become(self, effect: Become) -> None:
+        assert not self._appends, "a machine becomes another once that is written"
+        self._timers.disarm_all()
+        self.machine = self.alive = self.shard.machines[self.key] = effect.machine
+        self.kind = kind = self.shard.kind_of(effect.machine)
+        self._step, self._sharing, self._timers.purgatory_of = kind.step, kind.sharing, kind.purgatory_of
+
     def _end(self, _effect: Ended) -> None:
-        self.is_ended = True
+        self.alive = None
         self._timers.disarm_all()
 
 
@@ -397,6 +426,7 @@ _PERFORM: Final[Mapping[type[Effect], Callable[[Owner[Any], Any], None]]] = _Per
         Arm: Owner._arm,
         Disarm: Owner._disarm,
         Append: Owner._append,
+        Become: Owner._become,
         Ask: Owner._ask,
         Notice: Owner._tell,
         Ended: Owner._end,

@@ -1,4 +1,4 @@
-"""All machines of one internal topic that live on one node: which partitions are coordinated here, and who owns which.
+"""All machines of one internal topic that live on one node: which partitions are coordinated here, and the owners.
 
 A partition is loaded, then its machines live here until it is unloaded. Loading takes as long as its log is long, so it
 is done in steps, between which others have their turn: the reader of the log hands its records to `Loading.shard`, then
@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeAlias
 
-from ottla.coordinator.runtime.events import Loaded, Unloaded
-from ottla.coordinator.runtime.kind import M
+from ottla.coordinator.runtime.events import Loaded, TopicChange, Unloaded
+from ottla.coordinator.runtime.kind import Kind, M
 from ottla.coordinator.runtime.log import Log
-from ottla.coordinator.runtime.owner import KeepBack, NoticeSink, Owner, Surroundings
+from ottla.coordinator.runtime.owner import KeepBack, NoticeSink, Owner, OwnerContext
 from ottla.coordinator.runtime.shard import Shard
-from ottla.coordinator.runtime.sweep import Sweep, send_all
+from ottla.coordinator.runtime.sweep import Sweep
+from ottla.coordinator.runtime.topics import TopicWatch
 from ottla.pacing import Pace
 from ottla.purgatory import Purgatory, Timer
 
@@ -71,6 +72,7 @@ class Runtime(Generic[M]):
         sweep: tuple[object, int, Callable[[M, int], bool]] | None = None,
         pace: Pace | None = None,
         ask: Callable[[str, Any], None] | None = None,
+        kinds: Iterable[Kind[Any]] = (),
     ) -> None:
         """`new_shard`: makes the shard of a partition, for all its machines or only that of this key.
 
@@ -92,12 +94,14 @@ class Runtime(Generic[M]):
         `pace`: requests that may be long are handled in its slices; None: in one go.
 
         `ask`: does what the machine of this key asks for (`effects.Ask`), if machines of this topic do.
+
+        `kinds`: those machines that may have to be told of topics; see `topic_changed`.
         """
         self.owners: dict[str, Owner[M]] = {}
         """The owners of all machines that requests find, by the machines' keys. To look at, not to change."""
         self._new_shard = new_shard
         give_up = None if failed is None else self._give_up
-        self._with = Surroundings(log, timer, purgatories, notices, self._forget, refuse, give_up, pace, ask)
+        self._with = OwnerContext(log, timer, purgatories, notices, self._forget, refuse, give_up, pace, ask)
         self._tasks = tasks
         self._resubmit = resubmit
         self._failed = failed
@@ -107,6 +111,9 @@ class Runtime(Generic[M]):
         #: The partitions of machines that were given up, by key. Until they are read anew their clients have to wait.
         self._given_up: dict[str, int] = {}
         self._sweep = None if sweep is None else Sweep(*sweep, self.owners, timer, start)
+        self.topic_changes = frozenset(change for kind in kinds for change in kind.topic_changes)
+        """What happens to topics and is of interest to a kind of machine here."""
+        self._topics = TopicWatch(self.owners, start)
 
     # ── To look at ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -152,7 +159,7 @@ class Runtime(Generic[M]):
 
     @property
     def keep_back(self) -> KeepBack | None:
-        """Who is asked whether a timer that ran out is kept back; None: nobody."""
+        """Asked whether a timer that ran out is kept back; None: none is."""
         return self._with.keep_back
 
     @keep_back.setter
@@ -230,6 +237,10 @@ class Runtime(Generic[M]):
         """Whether a machine is still to be read anew: its partition may be another node's by now."""
         return key in self._given_up
 
+    def given_up_in(self, key: str) -> int | None:
+        """The partition of a machine that is still to be read anew; None: it is not."""
+        return self._given_up.get(key)
+
     def finish_recovery(self, key: str, shard: Shard[M]) -> bool:
         """Have the machine as the log has it; that may be not at all.
 
@@ -256,13 +267,14 @@ class Runtime(Generic[M]):
         self._keep_sweeping()
         return owner
 
-    def broadcast(self, event: object) -> Iterator[None]:
-        """Send every machine this event, one with each step."""
-        return send_all(event, self.owners)
+    def topic_changed(self, change: TopicChange, name: str, topic_id: bytes) -> None:
+        """This happened to a topic of the cluster: machines that want to know are told, soon."""
+        if change in self.topic_changes:
+            self._topics.changed(change, name, topic_id)
 
     def _new_owner(self, key: str, machine: M, shard: Shard[M]) -> Owner[M]:
         owner = Owner(key, machine, shard, self._with)
-        self._tasks.create_task(owner.run(), name=f"{shard.kind_of(machine).name} {key}")
+        self._tasks.create_task(owner.run(), name=f"{owner.kind.name} {key}")
         return owner
 
     def _give_up(self, owner: Owner[M], error: Exception) -> None:

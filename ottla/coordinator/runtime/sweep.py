@@ -9,14 +9,12 @@ from ottla.coordinator.runtime.owner import Owner
 from ottla.purgatory import Periodic, Timer
 
 
-def send_all(event: object, owners: Mapping[str, Owner[Any]]) -> Iterator[None]:
-    """Send all machines an event, one with each step."""
-    for owner in list(owners.values()):
-        if not owner.is_ended:
-            owner.post(event)
-            if not owner.is_at_work:
-                owner.drain()
-        yield
+def send(event: object, owner: Owner[Any]) -> None:
+    """Send a machine an event, to be done now unless something else is under way."""
+    if not owner.is_ended:
+        owner.post(event)
+        if not owner.is_at_work:
+            owner.drain()
 
 
 class Sweep:
@@ -63,6 +61,8 @@ class Sweep:
 
     def _steps(self) -> Iterator[None]:
         try:
-            yield from send_all(self._event, self._owners)
+            for owner in list(self._owners.values()):
+                send(self._event, owner)
+                yield
         finally:
             self.keep_going()

@@ -17,19 +17,26 @@ from ottla.purgatory import DelayedOperation, Purgatory, Timer
 class MachineTimer(DelayedOperation):
     """A timer of a machine. It completes when the machine lets go of it, and tells the machine when it expires."""
 
-    __slots__ = ("is_released", "post", "timer_key")
+    __slots__ = ("is_released", "post", "purgatory", "timer_key")
 
-    def __init__(self, post: Callable[[MachineTimer], None], timer_key: str, deadline_ms: int) -> None:
+    def __init__(
+        self,
+        post: Callable[[MachineTimer], None],
+        timer_key: str,
+        deadline_ms: int,
+        purgatory: Purgatory[MachineTimer],
+    ) -> None:
         super().__init__(deadline_ms)
         self.post = post
         self.timer_key = timer_key
+        self.purgatory = purgatory
         self.is_released = False
 
     def try_complete(self) -> bool:
         return self.is_released and self.force_complete()
 
     def on_complete(self) -> None:
-        """Nobody waits for it: answers leave by the machine's own doing."""
+        """Nothing is to be done: answers leave by the machine's own doing."""
 
     def on_expiration(self) -> None:
         self.post(self)
@@ -38,7 +45,7 @@ class MachineTimer(DelayedOperation):
 class Timers:
     """The timers that a machine has armed."""
 
-    __slots__ = ("_armed", "_key", "_post", "_purgatories", "_purgatory_of", "_timer")
+    __slots__ = ("_armed", "_key", "_post", "_purgatories", "_timer", "purgatory_of")
 
     def __init__(
         self,
@@ -49,10 +56,11 @@ class Timers:
         post: Callable[[MachineTimer], None],
     ) -> None:
         """`key`: the machine's, under which its timers are watched; `post`: what an expired timer is given to."""
+        self.purgatory_of = purgatory_of
+        """The name of the purgatory that the timer of this key is to wait in."""
         self._key = key
         self._timer = timer
         self._purgatories = purgatories
-        self._purgatory_of = purgatory_of
         self._post = post
         self._armed: dict[str, MachineTimer] = {}
 
@@ -62,8 +70,9 @@ class Timers:
         if timer is not None and not timer.is_completed:
             self._timer.postpone(timer, deadline_ms)
             return
-        timer = self._armed[timer_key] = MachineTimer(self._post, timer_key, deadline_ms)
-        self._purgatory(timer).try_complete_else_watch(timer, [(self._key, timer_key)])
+        purgatory = self._purgatories[self.purgatory_of(timer_key)]
+        timer = self._armed[timer_key] = MachineTimer(self._post, timer_key, deadline_ms, purgatory)
+        purgatory.try_complete_else_watch(timer, [(self._key, timer_key)])
 
     def disarm(self, timer_key: str) -> None:
         """Stop it, if it runs."""
@@ -91,7 +100,4 @@ class Timers:
 
     def _release(self, timer: MachineTimer) -> None:
         timer.is_released = True
-        self._purgatory(timer).check_and_complete((self._key, timer.timer_key))
-
-    def _purgatory(self, timer: MachineTimer) -> Purgatory[MachineTimer]:
-        return self._purgatories[self._purgatory_of(timer.timer_key)]
+        timer.purgatory.check_and_complete((self._key, timer.timer_key))

@@ -1,4 +1,4 @@
-"""The transaction coordinator of a node: who may write under a transactional id, and how its transactions end.
+"""The transaction coordinator of a node: which producer writes under a transactional id, and how its transactions end.
 
     states, transaction       what is kept of a transactional id, and how it changes
     situations, decisions     the tables: what each request is answered in each state

@@ -175,6 +175,6 @@ def _is_long(event: Request | MarkersWritten, transactions: Transactions) -> boo
 
 
 def _refuse_failed(_key: str, event: Any) -> None:
-    """Answer the request at which a machine has met a bug; of anything else nobody waits for an answer."""
+    """Answer the request at which a machine has met a bug; anything else has no answer."""
     if is_request(event):
         event.token.answer(refusal(event, Outside.FAILED))

@@ -161,7 +161,7 @@ END: Final[Table[EndSituation, ErrorCode | EndStep]] = {
     _ONGOING: _ends(EndStep.COMMIT, EndStep.ABORT),
     _PREPARE_COMMIT: _ends(_E.CONCURRENT_TRANSACTIONS, _E.CONCURRENT_TRANSACTIONS),
     _PREPARE_ABORT: _ends(_E.CONCURRENT_TRANSACTIONS, _E.CONCURRENT_TRANSACTIONS),
-    # Who asks again has not heard the answer.
+    # A producer that asks again has not heard the answer.
     _COMPLETE_COMMIT: _ends(_E.NONE, _E.INVALID_TXN_STATE),
     _COMPLETE_ABORT: _ends(_E.INVALID_TXN_STATE, _E.NONE),
 }

@@ -3,8 +3,8 @@
 It is answered when the decision is in the log. Markers follow, and before they are all written the id takes no other
 request. From v5 on the epoch rises with it, and the answer has the producer id and epoch to go on with (KIP-890).
 
-Whoever is *fenced* (its time is up, or somebody else has begun) has its transaction aborted in an epoch higher than its
-own. If that can't be written down the epoch is not raised again the next time, since nobody knows it.
+A producer that is *fenced* (its time is up, or another one has begun) has its transaction aborted in an epoch higher
+than its own. If that can't be written down the epoch is not raised again the next time: no producer knows it.
 
 Kafka: TransactionCoordinator.endTransaction, endTransactionWithTV1, TransactionMetadata.prepareFenceProducerEpoch.
 """
@@ -55,10 +55,10 @@ def end_transaction(transactions: Transactions, now_ms: int, event: EndTxnReques
 
 def _decide(transaction: Transaction, event: EndTxnRequested) -> ErrorCode | EndStep:
     request = event.request
-    who = transaction, request.producer_id, request.producer_epoch, request.committed
+    sender = transaction, request.producer_id, request.producer_epoch, request.committed
     if event.api_version >= _BUMPING_FROM:
-        return BUMPING_END[transaction.state][situate_bumping_end(*who)]
-    return END[transaction.state][situate_end(*who)]
+        return BUMPING_END[transaction.state][situate_bumping_end(*sender)]
+    return END[transaction.state][situate_end(*sender)]
 
 
 def _end(
@@ -122,7 +122,7 @@ def fence(
     token: Token | None = None,
     answer: Answer | None = None,
 ) -> None:
-    """Abort an open transaction and fence its producer. `client_id`: of who has begun; `token`: who is answered."""
+    """Abort an open transaction and fence its producer. `client_id`: of one that has begun; `token`: is answered."""
     transactional_id = transaction.transactional_id
     version = transactions.config.transaction_version
     bumps = version >= EPOCH_BUMPING_VERSION

@@ -26,7 +26,7 @@ class InitProducerIdRequested:
 
 @dataclass(slots=True)
 class AddPartitionsRequested:
-    """Answered with an AddPartitionsToTxnResult, whose partitions all have the same error.
+    """Answered with an AddPartitionsToTxnResult; its partitions all have the same error.
 
     `client_version`: 2 if a partition adds itself with its first batch, 0 if a client adds it (KIP-890).
     """

@@ -1,7 +1,7 @@
 """InitProducerId (api key 22) with a transactional id: a producer begins, or begins again after an error (KIP-360).
 
-It gets the id's producer id with an epoch that nobody has had, so whoever wrote under the transactional id before can't
-any more. If that one has left a transaction open, it is aborted first, and the producer is told to come again.
+It gets the id's producer id with an epoch that no producer has had, so one that wrote under the transactional id before
+can't any more. If that one has left a transaction open, it is aborted first, and the producer is told to come again.
 
 Kafka: TransactionCoordinator.handleInitProducerId.
 """

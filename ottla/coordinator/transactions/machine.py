@@ -1,6 +1,8 @@
 """The transactional ids of one partition of __transaction_state: the machine.
 
-It is data; `step` changes it, with the functions of the modules beside this one, and nothing else does.
+It is data; `step` and `replay` change it, with the functions of the modules beside this one, and nothing else does.
+What stands in the log changes by `replay` alone. The rest, such as which partitions have their marker already, is made
+anew by the next coordinator.
 """
 
 from __future__ import annotations
@@ -39,9 +41,16 @@ class WriteMarkers(Ask):
     partitions: frozenset[TopicPartition]
 
 
+@frozen
+class Removed:
+    """A tombstone: the id has expired."""
+
+    transactional_id: str
+
+
 @dataclass(slots=True, eq=False)
 class Transactions:
-    """Transactional ids, by themselves. Who was written last stands last, so those who may expire stand first."""
+    """Transactional ids. The one that was written last stands last, so those that may expire stand first."""
 
     config: TransactionConfig
     coordinator_epoch: int
@@ -51,7 +60,7 @@ class Transactions:
     new_producer_id: Callable[[], int | None]
     """The one thing it has of the outside: an id that no producer has; None: there is none at the moment."""
     is_told: Callable[[EventKind], bool] = lambda _kind: False
-    """Whether anybody wants to know of this."""
+    """Whether events of this kind have a reader."""
     by_id: dict[str, Transaction] = field(default_factory=dict)
     open: dict[str, None] = field(default_factory=dict)
     """Those that are Ongoing, the oldest transaction first."""
@@ -60,20 +69,20 @@ class Transactions:
     resumed: list[str] = field(default_factory=list)
     """Those of them that were decided by a coordinator before, and that nothing was done about yet, the oldest last."""
     failed_fences: set[str] = field(default_factory=set)
-    """Those whose epoch was raised to fence somebody, which could not be written down."""
+    """Those that had their epoch raised to fence a producer, which could not be written down."""
     unwritten: dict[str, None] = field(default_factory=dict)
     """Those that have all their markers, which could not be written down."""
     completion_retry_ms: int = COMPLETION_RETRY_MS_MIN
     """How long until that is tried again: twice as long with each time."""
     timeout_deadline_ms: int | None = None
-    """When it looks for transactions whose time is up; None: it doesn't."""
+    """When it looks for transactions that are open for too long; None: it doesn't."""
     timed_out: list[str] = field(default_factory=list)
     """What it has found there and not dealt with yet, the last one first."""
     expiry_deadline_ms: int | None = None
     """When it looks for ids that have expired."""
 
     def put(self, transaction: Transaction) -> None:
-        """The id is this from now on."""
+        """The id is this from now on. Outside of `replay`: where it differs only in what no record says."""
         transactional_id, state = transaction.transactional_id, transaction.state
         former = self.by_id.pop(transactional_id, None)
         self.by_id[transactional_id] = transaction
@@ -93,7 +102,6 @@ class Transactions:
         self.by_id.pop(transactional_id, None)
         self.open.pop(transactional_id, None)
         self.decided.pop(transactional_id, None)
-        self.failed_fences.discard(transactional_id)
 
     def check(self) -> None:
         """Assert what holds after every step. It walks every id: for tests."""
@@ -105,3 +113,11 @@ class Transactions:
             assert NO_EPOCH <= transaction.producer_epoch <= EPOCH_MAX
             assert transaction.state not in IDLE or not transaction.partitions, "nothing is open"
             assert transaction.state in PREPARED or transactional_id not in self.unwritten
+
+
+def replay(transactions: Transactions, change: Transaction | Removed) -> None:
+    """Apply what one record says: when it is in the log, and when it is read back."""
+    if isinstance(change, Removed):
+        transactions.remove(change.transactional_id)
+    else:
+        transactions.put(change)

@@ -20,7 +20,7 @@ class Cause(Enum):
     REQUESTED = "requested"
     TIMEOUT = "timeout"
     FENCED = "fenced"
-    """Somebody else has begun under its transactional id."""
+    """Another producer has begun under its transactional id."""
 
 
 @frozen

@@ -2,7 +2,7 @@
 
 Clients say so before they write. From Produce v12 and TxnOffsetCommit v5 on they don't: the partition itself asks when
 the first batch comes (KIP-890). Before, a partition only asks whether it was added, so that a batch that comes late
-does not begin a transaction that nobody ends.
+does not begin a transaction that no producer ends.
 
 Kafka: TransactionCoordinator.handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
 """

@@ -128,7 +128,7 @@ def _key(transactional_id: str) -> bytes:
 
 
 def read_transactional_id(key: bytes) -> str:
-    """Whose record it is, by its key."""
+    """The transactional id in the record's key."""
     return decode(TransactionLogKey, key, _KEY_VERSION).transactional_id
 
 

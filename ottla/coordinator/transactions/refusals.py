@@ -53,7 +53,7 @@ def refusal(event: Request, outside: Outside) -> Message:
 
 
 def is_request(event: object) -> bool:
-    """Whether somebody waits for an answer to this."""
+    """Whether this is to be answered."""
     return event.__class__ in _SHAPES
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ottla.coordinator.runtime.shard import Shard
-from ottla.coordinator.transactions.machine import Transactions
+from ottla.coordinator.transactions.machine import Removed, Transactions, replay
 from ottla.coordinator.transactions.records import TRANSACTION_TYPE, read_transaction, read_transactional_id
 from ottla.coordinator.transactions.step import TRANSACTIONS
 
@@ -42,11 +42,9 @@ class TransactionShard(Shard[Transactions]):
         return TRANSACTIONS
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """Nobody writes here in a transaction."""
+        """No record here is part of a transaction."""
 
     def _replay_transaction(self, key: bytes, value: bytes | None, _producer_id: int) -> None:
         transactional_id = read_transactional_id(key)
-        if value is None:
-            self._transactions.remove(transactional_id)
-        else:
-            self._transactions.put(read_transaction(transactional_id, value))
+        change = Removed(transactional_id) if value is None else read_transaction(transactional_id, value)
+        replay(self._transactions, change)

@@ -1,4 +1,4 @@
-"""Who asks: what the producer id and the epoch in a request are to the transactional id it names.
+"""The senders of requests: what the producer id and the epoch in a request are to the transactional id it names.
 
 What follows from it in which state stands in `decisions`. The checks come in Kafka's order, and the first that fits
 counts. A producer that has not heard an answer asks again with what it had before: those are the situations of a retry.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class InitSituation(Enum):
-    """Who begins."""
+    """The sender of an InitProducerId."""
 
     STRANGER = "a producer id that is neither the stored one nor, with its last epoch, the previous one"
     NEW = "no producer id and epoch"
@@ -34,7 +34,7 @@ class InitSituation(Enum):
 
 
 def situate_init(transaction: Transaction, expected: tuple[int, int] | None) -> InitSituation:
-    """Who begins? `expected`: the producer id and epoch that it says. Kafka: prepareInitProducerIdTransit."""
+    """The sender's situation. `expected`: the producer id and epoch it names. Kafka: prepareInitProducerIdTransit."""
     if expected is None:
         return InitSituation.NEW_EXHAUSTED if transaction.is_exhausted else InitSituation.NEW
     producer_id, producer_epoch = expected
@@ -49,11 +49,11 @@ def situate_init(transaction: Transaction, expected: tuple[int, int] | None) -> 
     return InitSituation.RETRY if producer_epoch == transaction.last_producer_epoch else InitSituation.OTHER_EPOCH
 
 
-# ── AddPartitionsToTxn, AddOffsetsToTxn, and those who ask on behalf of Produce and TxnOffsetCommit ───────────────────
+# ── AddPartitionsToTxn, AddOffsetsToTxn, and what asks on behalf of Produce and TxnOffsetCommit ───────────────────────
 
 
 class ProducerSituation(Enum):
-    """Who adds partitions, or asks for them."""
+    """The sender that adds partitions, or asks for them."""
 
     OTHER_PRODUCER = "another producer id"
     OTHER_EPOCH = "the stored producer, in another epoch"
@@ -66,7 +66,7 @@ class ProducerSituation(Enum):
 def situate_producer(
     transaction: Transaction, producer_id: int, producer_epoch: int, partitions: frozenset[TopicPartition]
 ) -> ProducerSituation:
-    """Who adds partitions? Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction."""
+    """The sender's situation. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction."""
     if producer_id != transaction.producer_id:
         return ProducerSituation.OTHER_PRODUCER
     if producer_epoch != transaction.producer_epoch:
@@ -79,7 +79,7 @@ def situate_producer(
 
 
 class EndSituation(Enum):
-    """Who ends a transaction, and how."""
+    """The sender of an EndTxn, and how it is to end."""
 
     OTHER_PRODUCER = "another producer id"
     OTHER_EPOCH = "the stored producer, in another epoch"
@@ -90,7 +90,7 @@ class EndSituation(Enum):
 
 
 def situate_end(transaction: Transaction, producer_id: int, producer_epoch: int, is_commit: bool) -> EndSituation:
-    """Who ends it, before v5? Kafka: endTransactionWithTV1."""
+    """The situation before v5. Kafka: endTransactionWithTV1."""
     if producer_id != transaction.producer_id:
         return EndSituation.OTHER_PRODUCER
     if producer_epoch != transaction.producer_epoch:
@@ -99,7 +99,7 @@ def situate_end(transaction: Transaction, producer_id: int, producer_epoch: int,
 
 
 class BumpingEndSituation(Enum):
-    """Who ends a transaction, and how, from v5 on: then the epoch rises with it."""
+    """The sender of an EndTxn, and how it is to end, from v5 on: then the epoch rises with it."""
 
     OTHER_PRODUCER = EndSituation.OTHER_PRODUCER.value
     OTHER_EPOCH = EndSituation.OTHER_EPOCH.value
@@ -114,7 +114,7 @@ class BumpingEndSituation(Enum):
 def situate_bumping_end(
     transaction: Transaction, producer_id: int, producer_epoch: int, is_commit: bool
 ) -> BumpingEndSituation:
-    """Who ends it, from v5 on? Kafka: endTransaction."""
+    """The situation from v5 on. Kafka: endTransaction."""
     stored = transaction.producer_epoch
     is_former = (producer_id, producer_epoch, stored) == (transaction.prev_producer_id, EPOCH_MAX - 1, 0)
     if producer_id != transaction.producer_id and not is_former:

@@ -7,7 +7,7 @@
     └──────────────────────────────────────── InitProducerId ───────────────────────────────────────────────┘
 
 Kafka: org.apache.kafka.coordinator.transaction.TransactionState. Its Dead and PrepareEpochFence are never seen: here an
-id that expires is gone at once, and who is fenced goes to PrepareAbort in one step.
+id that expires is gone at once, and one that is fenced goes to PrepareAbort in one step.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COMPLETE_ABORT = TransactionState.COMPLETE_ABORT
 STATE_IDS: Final[Mapping[TransactionState, int]] = {state: number for number, state in enumerate(TransactionState)}
 STATE_OF_ID: Final[Mapping[int, TransactionState]] = {number: state for state, number in STATE_IDS.items()}
 
-#: Kafka's further states, which one can ask for and nobody is in.
+#: Kafka's further states, which a client can ask for and no id is in.
 NEVER_SEEN: Final = frozenset(("Dead", "PrepareEpochFence"))
 
 #: It is decided, and not done.

@@ -17,6 +17,7 @@ from ottla.coordinator.transactions import events
 from ottla.coordinator.transactions.answers import describe_refused, described
 from ottla.coordinator.transactions.end import end_transaction
 from ottla.coordinator.transactions.init_producer_id import init_producer_id
+from ottla.coordinator.transactions.machine import replay
 from ottla.coordinator.transactions.partitions import add_partitions, verify_partitions
 from ottla.coordinator.transactions.time import (
     EXPIRY_TIMER,
@@ -96,6 +97,14 @@ _TIMERS: Final[Mapping[str, Callable[[Transactions, int, Effects], None]]] = {
     DECISION_TIMER: carry_out_decided,
 }
 
+#: What each timer is of. All transactional ids of a partition share each of them.
+TIMER_KINDS: Final[Mapping[str, str]] = {
+    TIMEOUT_TIMER: "transaction-timeout",
+    EXPIRY_TIMER: "transactional-id-expiration",
+    COMPLETION_TIMER: "transaction-completion",
+    DECISION_TIMER: "transaction-decision",
+}
+
 #: What an event does: (transactions, now_ms, event, effects).
 _EVENTS: Final[Mapping[type, Callable[[Transactions, int, Any, Effects], object]]] = {
     events.AddPartitionsRequested: add_partitions,
@@ -121,4 +130,12 @@ _COMPLETIONS: Final[Mapping[type[Completion], Callable[[Transactions, int, Any, 
 }
 
 #: What the runtime has to know of the transactions of a partition.
-TRANSACTIONS: Final[Kind[Transactions]] = Kind("transactions", step, lambda _timer_key: PURGATORY, has_long_timers=True)
+TRANSACTIONS: Final[Kind[Transactions]] = Kind(
+    "transactions",
+    step,
+    lambda _timer_key: PURGATORY,
+    tuple(TIMER_KINDS.values()),
+    lambda timer_key: (TIMER_KINDS[timer_key], None),
+    replay,
+    has_long_timers=True,
+)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from ottla import markdown
 from ottla.coordinator.pages import answers_section, states_section
 from ottla.coordinator.transactions import decisions, states
 from ottla.coordinator.transactions.refusals import REFUSALS
 from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
+from ottla.text import markdown
 
 _INTRODUCTION: Final = """\
 # Transactions: states and answers

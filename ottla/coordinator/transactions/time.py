@@ -1,4 +1,4 @@
-"""What time does: it ends transactions that are open for too long, and forgets ids that nobody uses.
+"""What time does: it ends transactions that are open for too long, and forgets ids that are not used.
 
 Both are looked for at intervals since the node began, and only where there is something to find. How long a transaction
 is open counts from its first partition, however busy it is since.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.coordinator.runtime.effects import Append, Arm, Completion
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.end import fence
-from ottla.coordinator.transactions.machine import AT_ONCE
+from ottla.coordinator.transactions.machine import AT_ONCE, Removed
 from ottla.coordinator.transactions.notes import Cause, note
 from ottla.coordinator.transactions.records import transaction_tombstone
 from ottla.coordinator.transactions.states import IDLE
@@ -39,11 +39,10 @@ def watch_timeout(transactions: Transactions, now_ms: int, transaction: Transact
 
 
 def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -> None:
-    """Abort those whose time is up, a few at once, and look again when the next one's may be."""
+    """Abort those that are open for too long, a few at once, and look again when the next one may be."""
     transactions.timeout_deadline_ms = None
     if not transactions.timed_out:
-        of_open = map(transactions.by_id.__getitem__, paced(transactions.open))
-        transactions.timed_out = [t.transactional_id for t in of_open if _deadline_ms(t) <= now_ms]
+        transactions.timed_out = timed_out(transactions, now_ms)
         transactions.timed_out.reverse()
     for _ in paced_each(range(min(AT_ONCE, len(transactions.timed_out)))):
         transactional_id = transactions.timed_out.pop()
@@ -55,9 +54,15 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
     if transactions.timed_out:
         transactions.timeout_deadline_ms = now_ms
         effects.append(Arm(TIMEOUT_TIMER, now_ms))
-    elif transactions.open:  # those that are aborted now are among them: who can't be is tried again
+    elif transactions.open:  # those that are aborted now are among them: one that can't be is tried again
         first_ms = min(_deadline_ms(transactions.by_id[name]) for name in paced(transactions.open))
         _look_for_timeouts(transactions, now_ms, first_ms, effects)
+
+
+def timed_out(transactions: Transactions, now_ms: int) -> list[str]:
+    """The ids whose transactions are open for too long, the oldest transaction first."""
+    of_open = map(transactions.by_id.__getitem__, paced(transactions.open))
+    return [transaction.transactional_id for transaction in of_open if _deadline_ms(transaction) <= now_ms]
 
 
 def _deadline_ms(transaction: Transaction) -> int:
@@ -78,7 +83,7 @@ def _next_look(transactions: Transactions, now_ms: int, at_ms: int, interval_ms:
     return transactions.began_ms + intervals * interval_ms
 
 
-# ── Ids that nobody uses ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── Ids that are not used ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @frozen
@@ -89,7 +94,7 @@ class TombstonesWritten(Completion):
 
 
 def watch_expiry(transactions: Transactions, now_ms: int, effects: Effects) -> None:
-    """See to it that ids expire, unless somebody does already."""
+    """See to it that ids expire, unless the timer runs already."""
     if transactions.expiry_deadline_ms is not None or not transactions.by_id:
         return
     config = transactions.config
@@ -111,7 +116,8 @@ def remove_expired(transactions: Transactions, now_ms: int, effects: Effects) ->
             expired.append(transaction)
     if expired:
         tombstones = [transaction_tombstone(transaction.transactional_id) for transaction in expired]
-        effects.append(Append(tombstones, TombstonesWritten(expired)))
+        changes = [Removed(transaction.transactional_id) for transaction in expired]
+        effects.append(Append(tombstones, TombstonesWritten(expired), None, changes))
     else:
         watch_expiry(transactions, now_ms, effects)
 
@@ -122,7 +128,7 @@ def tombstones_written(
     """They are gone, and there may be more; or that can't be written down, and the next look finds them again."""
     for transaction in written.expired:
         if error is ErrorCode.NONE:
-            transactions.remove(transaction.transactional_id)
+            transactions.failed_fences.discard(transaction.transactional_id)
             note(transactions, transaction, effects, TransactionEvents.TRANSACTION_ID_EXPIRED)
         else:
             note(transactions, transaction, effects, TransactionEvents.TRANSACTION_WRITE_FAILED, error=error.name)

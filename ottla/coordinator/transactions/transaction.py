@@ -1,12 +1,12 @@
 """What the coordinator keeps of a transactional id, and how that changes.
 
 A `Transaction` is never changed, only replaced: each method here returns what the id is to be once the record that says
-so is in the log. Epochs are what fences: whoever comes with another than the stored one is an earlier incarnation.
+so is in the log. Epochs are what fences: a producer with another than the stored one is an earlier incarnation.
 
     version 0, 1    the epoch rises with each InitProducerId, and when a producer is fenced
     version 2       and with the end of each transaction, so that late batches of one can't get into the next
 
-The last epoch that a producer is given is 32766: 32767 is for who fences it. After that the id is exhausted, and the
+The last epoch that a producer is given is 32766: 32767 is for fencing it. After that the id is exhausted, and the
 producer gets another one with epoch 0.
 
 Kafka: TransactionMetadata.
@@ -151,7 +151,7 @@ class Transaction:
         )
 
     def fenced(self, producer_epoch: int) -> Transaction:
-        """Nobody has this epoch; it is no record. Kafka: endTransactionWithTV1, of an epoch fence."""
+        """No producer has this epoch; it is no record. Kafka: endTransactionWithTV1, of an epoch fence."""
         return replace(self, producer_epoch=producer_epoch, last_producer_epoch=NO_EPOCH)
 
     def without(self, partitions: frozenset[TopicPartition]) -> Transaction:

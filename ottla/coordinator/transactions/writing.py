@@ -1,7 +1,8 @@
-"""A transactional id is what it is to be when the record that says so is in the log, and only then is anybody answered.
+"""A transactional id changes when the record that says so is in the log, and only then is its client answered.
 
-What is decided is then carried out: markers are asked for, and when all of them are written that goes into the log too.
-The client is answered before, as soon as it is decided.
+The record's change is applied by `replay`, here as when the log is read back. What is decided is then carried out:
+markers are asked for, and when all of them are written that goes into the log too. The client is answered before, as
+soon as it is decided.
 
 Kafka: TransactionStateManager.appendTransactionToLog, TransactionMarkerChannelManager.
 """
@@ -44,12 +45,12 @@ class TransactionWritten(Completion):
     transaction: Transaction
     """What the id is then."""
     token: Token | None
-    """Who asked for it, if anybody did."""
+    """The sender of the request for it, if there was one."""
     answer: Answer | None
     happened: EventKind
     details: dict[str, object]
     is_fence: bool = False
-    """Whether the epoch was raised for it, and nobody knows that epoch."""
+    """Whether the epoch was raised for it, to one that no producer knows."""
 
 
 def write(
@@ -66,7 +67,7 @@ def write(
     """Let the id be this once it is in the log; then `token` is answered with what `answer` makes of the error."""
     record = transaction_record(transaction, transactions.config.transaction_version)
     completion = TransactionWritten(transaction, token, answer, happened, details, is_fence)
-    effects.append(Append([record], completion))
+    effects.append(Append([record], completion, None, (transaction,)))
 
 
 def written(
@@ -76,7 +77,6 @@ def written(
     transaction = completion.transaction
     answered = error and TRANSACTION_WRITE_ERRORS.get(error, error)
     if error is NONE:
-        transactions.put(transaction)
         transactions.failed_fences.discard(transaction.transactional_id)
         note(transactions, transaction, effects, completion.happened, **completion.details)
     else:
@@ -150,7 +150,7 @@ class CompletionWritten(Completion):
 def _complete(transactions: Transactions, now_ms: int, transaction: Transaction, effects: Effects) -> None:
     completed = transaction.completed(now_ms)
     record = transaction_record(completed, transactions.config.transaction_version)
-    effects.append(Append([record], CompletionWritten(completed)))
+    effects.append(Append([record], CompletionWritten(completed), None, (completed,)))
 
 
 def completion_written(
@@ -164,7 +164,6 @@ def completion_written(
         transactions.unwritten.setdefault(transaction.transactional_id)
         effects.append(Arm(COMPLETION_TIMER, now_ms + transactions.completion_retry_ms))
         return
-    transactions.put(transaction)
     transactions.unwritten.pop(transaction.transactional_id, None)
     if not transactions.unwritten:
         transactions.completion_retry_ms = COMPLETION_RETRY_MS_MIN

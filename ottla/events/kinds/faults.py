@@ -21,7 +21,7 @@ class FaultEvents:
     FAULT_HIT: Final = EventKind(
         "fault.hit",
         "debug",
-        ("fault_id", "fault", "api", "client_id", "group_id", "member_id", "topic", "partition"),
+        ("fault_id", "fault", "api", "client_id", "group_id", "member_id", "transactional_id", "topic", "partition"),
         "A fault applied to a request, an append or a new connection.",
         says=lambda d: f"fault {d['fault_id']} hit {hit(d)}: {d['fault']}",
     )
@@ -49,28 +49,29 @@ class FaultEvents:
     APPEND_HELD: Final = EventKind(
         "append.held",
         "debug",
-        ("fault_id", "number", "group_id"),
-        "An append of a group waits until it is let go; the group does nothing else meanwhile.",
+        ("fault_id", "number", "group_id", "transactional_id"),
+        "An append of a group or a transactional id waits until it is let go; its coordinator does nothing else for it "
+        "meanwhile.",
         says=lambda d: f"append held by fault {d['fault_id']}",
     )
     APPEND_LET_GO: Final = EventKind(
         "append.let_go",
         "debug",
-        ("fault_id", "number", "group_id", "how"),
+        ("fault_id", "number", "group_id", "transactional_id", "how"),
         "A held append was let go or refused (`how`).",
         says=lambda d: f"append {d['how']} by fault {d['fault_id']}",
     )
     DEADLINE_HELD: Final = EventKind(
         "deadline.held",
         "debug",
-        ("fault_id", "number", "deadline", "group_id", "member_id"),
-        "A timer of a group (`deadline`: session, join, sync), or a node's failover, has no effect until it is let go.",
+        ("fault_id", "number", "deadline", "group_id", "member_id", "transactional_id"),
+        "A timer of a group or a transactional id, or a node's failover (`deadline`), has no effect until let go.",
         says=lambda d: f"{d['deadline']} held when it was due, by fault {d['fault_id']}",
     )
     DEADLINE_LET_GO: Final = EventKind(
         "deadline.let_go",
         "debug",
-        ("fault_id", "number", "deadline", "group_id", "member_id", "how", "is_void"),
+        ("fault_id", "number", "deadline", "group_id", "member_id", "transactional_id", "how", "is_void"),
         "A held deadline was let go or lost (`how`). `is_void`: the deadline has no effect, because the state has "
         "changed meanwhile.",
         says=lambda d: f"{d['deadline']} {d['how']}{void(d)} by fault {d['fault_id']}",

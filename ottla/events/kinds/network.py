@@ -56,6 +56,13 @@ class NetworkEvents:
         ("client_host", "frame"),
         "Reading a request raised an exception (a bug), with its traceback. The connection is closed.",
     )
+    CONNECTION_CALLBACK_FAILED: Final = EventKind(
+        "connection.callback.failed",
+        "error",
+        ("client_host",),
+        "A part of the broker raised an exception (a bug) when a connection was closed, with its traceback. The other "
+        "parts have done their work.",
+    )
     REQUEST_REFUSED: Final = EventKind(
         "request.refused",
         "warning",

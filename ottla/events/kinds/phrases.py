@@ -25,7 +25,8 @@ def hit(details: Details) -> str:
     """What a fault has happened to."""
     place = f"{details['topic']}-{details['partition']}" if "partition" in details else details.get("topic", "")
     if "api" not in details:
-        return place or ("an append" if "group_id" in details else "a connection")
+        is_append = "group_id" in details or "transactional_id" in details
+        return place or ("an append" if is_append else "a connection")
     return f"{details['api']} of {details['client_id']}{f', {place}' if place else ''}"
 
 

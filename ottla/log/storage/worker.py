@@ -35,18 +35,6 @@ class Worker(Protocol):
         """Return when all that was asked for is done, and every `then` called."""
 
 
-class InlineWorker:
-    """Does it at once."""
-
-    __slots__ = ()
-
-    def do(self, work: Work, then: Then) -> None:
-        then(_outcome(work))
-
-    def drain(self) -> None:
-        """All is done."""
-
-
 class _Job(NamedTuple):
     work: Work
     then: Then

@@ -1,8 +1,8 @@
 """`ottla pipeline capture`: a piece of a topic as a small file, fit for tests.
 
-Made to be pointed at production, so it is careful there: it reads a bounded piece, joins no group, commits nothing. And
-careful with what it brings home: what --redact-field names never reaches a file, a function of the user's own may
-change all the rest, and a field that was in no record is said, for it may have been misspelt.
+The job is safe to run against production: it reads a bounded piece, joins no group, commits nothing. Fields that
+--redact-field names never reach a file, and a function of the user may change the rest. A field that was in no record
+is reported, because its name may be misspelt.
 
 The file is what `export` writes, in order, in one piece: `seed` makes a topic of it.
 """
@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.pipeline import cluster
-from ottla.pipeline.cluster import Cluster, Partition, Span
-from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.cluster import KafkaCluster, Partition, Span
+from ottla.pipeline.job import Job, JobOutcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import refuse_unless_free, size_bytes, uri
 from ottla.pipeline.progress import Progress
@@ -30,7 +30,7 @@ from ottla.pipeline.refusals import CannotUse
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: The user's own: records as they are kept, to records of the same columns.
+#: The user's function: from records as they are kept, to records of the same columns.
 Redact: TypeAlias = "Callable[[DataFrame], DataFrame]"
 
 SAMPLE_BY: Final = ("record", "key")
@@ -38,8 +38,8 @@ _SALT_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    cluster: Cluster
+class CapturePlan:
+    cluster: KafkaCluster
     spans: dict[Partition, Span]
     since: datetime | None
     until: datetime | None
@@ -99,7 +99,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(options: argparse.Namespace) -> Plan:
+def check(options: argparse.Namespace) -> CapturePlan:
     _refuse_numbers(options)
     fields = list(dict.fromkeys(options.redact_field))
     _refuse_fields(fields)
@@ -110,7 +110,7 @@ def check(options: argparse.Namespace) -> Plan:
     refuse_unless_free(options.output, "--output")
     kafka = cluster.find(options)
     spans = kafka.spans(kafka.partitions(sorted(set(options.topic))))
-    return Plan(
+    return CapturePlan(
         kafka,
         _narrowed(kafka, spans, options, since, until),
         since,
@@ -125,7 +125,7 @@ def check(options: argparse.Namespace) -> Plan:
     )
 
 
-def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+def run(spark: SparkSession, plan: CapturePlan, progress: Progress) -> JobOutcome:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -163,7 +163,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "redacted": redacted_in,
     }
     partitions = sum(span.offsets > 0 for span in plan.spans.values())
-    return Outcome(written.get["rows"], partitions, size_bytes(spark, plan.output), found)
+    return JobOutcome(written.get["rows"], partitions, size_bytes(spark, plan.output), found)
 
 
 def _refuse_numbers(options: argparse.Namespace) -> None:
@@ -217,7 +217,7 @@ def _load(text: str) -> Redact:
 
 
 def _narrowed(
-    kafka: Cluster,
+    kafka: KafkaCluster,
     spans: dict[Partition, Span],
     options: argparse.Namespace,
     since: datetime | None,
@@ -236,7 +236,7 @@ def _narrowed(
     return narrowed
 
 
-def _chosen(spark: SparkSession, plan: Plan) -> DataFrame:
+def _chosen(spark: SparkSession, plan: CapturePlan) -> DataFrame:
     """The records asked for."""
     from ottla.pipeline.transforms.sampling import first_of_each_partition, sampled, within
 

@@ -1,9 +1,8 @@
 """`ottla pipeline export`: topics to Parquet, each record once, whatever happens in between.
 
-A stream in all but name: Spark writes down which offsets a batch has before it reads them, and the target says in one
-step which files a batch has brought. Killed anywhere, the next run does the same batch again and goes on. Files of a
-batch that never came to its end stay behind; readers that look at the folder and not at Spark's list would count them,
-so a run that took up after another clears them away.
+The job is a Spark stream: Spark records the offsets of a batch before it reads them, and the target lists the files of
+a batch in one step. After a kill, the next run repeats the last batch and goes on. Files of an unfinished batch stay
+behind. Readers that don't use Spark's list would count them, so a run that continues another one deletes them.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline import cluster
-from ottla.pipeline.checkpoint import Owner, owner_now, read_owner, refuse_another, write_owner
-from ottla.pipeline.cluster import Cluster, topic_stream
-from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.checkpoint import CheckpointOwner, owner_now, read_owner, refuse_another, write_owner
+from ottla.pipeline.cluster import KafkaCluster, topic_stream
+from ottla.pipeline.job import Job, JobOutcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import refuse_unless_free, remove_strays, uri
 from ottla.pipeline.progress import Progress
@@ -34,25 +33,25 @@ if TYPE_CHECKING:
 
 BATCH_RECORDS_DEFAULT: Final = 2_000_000
 EVERY_SECONDS_DEFAULT: Final = 10.0
-#: Spark's readers leave out what begins so.
+#: Spark's readers skip names that begin with an underscore.
 CHECKPOINT_NAME: Final = "_checkpoint"
 _LOOK_SECONDS: Final = 0.25
-#: What is counted of each batch, by this name.
+#: The name under which each batch's records are counted.
 _SEEN: Final = "export"
-#: How the connector says so.
+#: The connector's error for records that retention has deleted.
 _RECORDS_LOST: Final = "Some data may have been lost"
-#: Times as any reader has them, not in the form of Spark's own past.
+#: The type of timestamps that all readers know, instead of Spark's older default.
 _PARQUET_TIMES: Final = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    cluster: Cluster
+class ExportPlan:
+    cluster: KafkaCluster
     topics: list[str]
     partitions: int
     output: str
     checkpoint: str
-    owner: Owner
+    owner: CheckpointOwner
     is_following: bool
     every_seconds: float
     batch_records: int
@@ -101,7 +100,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(options: argparse.Namespace) -> Plan:
+def check(options: argparse.Namespace) -> ExportPlan:
     if options.batch_records < 1:
         raise CannotUse(f"--batch-records {options.batch_records} is below 1; it is how many records are read at once")
     if not 0 <= options.every < math.inf:
@@ -112,7 +111,7 @@ def check(options: argparse.Namespace) -> Plan:
     kafka = cluster.find(options)
     partitions = kafka.partitions(topics)
     kafka.spans(partitions)
-    plan = Plan(
+    plan = ExportPlan(
         kafka,
         topics,
         len(partitions),
@@ -128,7 +127,7 @@ def check(options: argparse.Namespace) -> Plan:
     return plan
 
 
-def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+def run(spark: SparkSession, plan: ExportPlan, progress: Progress) -> JobOutcome:
     began_ms = time.time_ns() // 1_000_000
     is_resumed = _refuse_mixture(plan, spark)
     own = spark.newSession()
@@ -157,10 +156,10 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "batches": totals.batches,
         "stray_files_removed": strays,
     }
-    return Outcome(totals.rows, plan.partitions, totals.bytes, found)
+    return JobOutcome(totals.rows, plan.partitions, totals.bytes, found)
 
 
-def _refuse_mixture(plan: Plan, spark: SparkSession | None = None) -> bool:
+def _refuse_mixture(plan: ExportPlan, spark: SparkSession | None = None) -> bool:
     """Raise unless target and checkpoint belong together and are of these topics; returns whether there are any."""
     found = read_owner(plan.checkpoint, spark)
     if found is not None:
@@ -171,7 +170,7 @@ def _refuse_mixture(plan: Plan, spark: SparkSession | None = None) -> bool:
     return False
 
 
-def _start(spark: SparkSession, plan: Plan) -> StreamingQuery:
+def _start(spark: SparkSession, plan: ExportPlan) -> StreamingQuery:
     from ottla.pipeline.transforms.records import LAYOUT, kept
 
     when: dict[str, Any] = {"availableNow": True}
@@ -243,7 +242,7 @@ def _count(query: StreamingQuery, totals: Totals, progress: Progress) -> None:
             progress.step(f"batch {batch.batchId}: {seen['rows']:,} records in {seconds:.1f} s, {totals.rows:,} so far")
 
 
-def _remove_strays(spark: SparkSession, plan: Plan, began_ms: int) -> int:
+def _remove_strays(spark: SparkSession, plan: ExportPlan, began_ms: int) -> int:
     """Delete what killed runs have left: Parquet that is in no batch, and no younger than this run."""
     #: With a schema, for where nothing was ever exported there is none to be found.
     listed = spark.read.schema("offset bigint").parquet(plan.output).inputFiles()

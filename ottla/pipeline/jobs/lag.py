@@ -1,8 +1,7 @@
 """`ottla pipeline lag`: how far every consumer group is behind, from the group log.
 
-Groups say what they have committed in `__consumer_offsets`; nobody has to ask ten thousand coordinators about it, and
-there is a time to each commit. The topic is read up to where it ended when the job began, and the ends of the logs are
-asked for after that, so that nothing is committed that is beyond an end.
+`__consumer_offsets` has every commit with its time, so no coordinator is asked for ten thousand groups. The topic is
+read up to its end when the job began. The ends of the logs are asked for after that, so no commit is beyond an end.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline import cluster
-from ottla.pipeline.cluster import OFFSETS_TOPIC, Cluster, Partition, Span
-from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.cluster import OFFSETS_TOPIC, KafkaCluster, Partition, Span
+from ottla.pipeline.job import Job, JobOutcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import refuse_unless_free, uri
 from ottla.pipeline.progress import Progress
@@ -29,8 +28,8 @@ TOP_DEFAULT: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    cluster: Cluster
+class LagPlan:
+    cluster: KafkaCluster
     offsets_log: dict[Partition, Span]
     ends: dict[Partition, int]
     groups: list[str]
@@ -54,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="URI", help="a new folder for all rows, as Parquet")
 
 
-def check(options: argparse.Namespace) -> Plan:
+def check(options: argparse.Namespace) -> LagPlan:
     if options.top < 0:
         raise CannotUse(f"--top {options.top} is below 0; it is how many partitions to show")
     if options.output is not None:
@@ -64,10 +63,10 @@ def check(options: argparse.Namespace) -> Plan:
     offsets_log = kafka.spans(kafka.partitions([OFFSETS_TOPIC]) if OFFSETS_TOPIC in kafka.topics else [])
     led = [partition for partition in kafka.partitions(kafka.topics) if partition not in kafka.leaderless]
     ends = {partition: span.end for partition, span in kafka.spans(led, read_committed=False).items()}
-    return Plan(kafka, offsets_log, ends, options.group, options.top, options.output and uri(options.output))
+    return LagPlan(kafka, offsets_log, ends, options.group, options.top, options.output and uri(options.output))
 
 
-def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+def run(spark: SparkSession, plan: LagPlan, progress: Progress) -> JobOutcome:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -111,12 +110,12 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "unreadable": unreadable,
         "offsets": items,
     }
-    return Outcome(
+    return JobOutcome(
         seen.get["records"], len(pieces), seen.get["bytes"] or 0, found, show=lambda: _show(items, total["offsets"])
     )
 
 
-def _ends(spark: SparkSession, plan: Plan) -> DataFrame:
+def _ends(spark: SparkSession, plan: LagPlan) -> DataFrame:
     rows = [(topic, partition, end) for (topic, partition), end in plan.ends.items()]
     return spark.createDataFrame(rows, "topic string, partition int, log_end_offset bigint")
 

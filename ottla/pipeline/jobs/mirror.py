@@ -1,14 +1,14 @@
 """`ottla pipeline mirror`: topics and groups to another cluster, and on from there at any time.
 
-How far a mirror has come is said by the mirror itself: each record has a header with where it comes from
-(transforms/mirror.py), so the last one of a partition says which comes next. Nothing else is kept. Killed anywhere, the
-next run goes on behind what arrived, and so does a task that Spark begins again.
+The mirror itself shows how far it has come: each record has a header with its place at the source
+(transforms/mirror.py), so the last record of a partition shows which comes next. No other state is kept. After a kill,
+the next run goes on behind what arrived, and so does a task that Spark repeats.
 
     records     what is new, each partition in order, by one producer
     check       both sides whole: each record of the source once, equal, in order. Where that isn't so, it ends here
     groups      what they have committed at the source, as offsets of the target
 
-Groups are read first and records up to a later moment, so that nobody has committed what isn't mirrored.
+Commits are read first and records up to a later moment, so that every committed offset is mirrored.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline import cluster, targets
-from ottla.pipeline.cluster import INTERNAL_TOPICS, OFFSETS_TOPIC, Cluster, Partition, Span, read
-from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.cluster import INTERNAL_TOPICS, OFFSETS_TOPIC, KafkaCluster, Partition, Span, read
+from ottla.pipeline.job import Job, JobOutcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse, CannotWork
@@ -40,9 +40,9 @@ _SENT_SCHEMA: Final = "rows bigint, bytes bigint"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    source: Cluster
-    target: Cluster
+class MirrorPlan:
+    source: KafkaCluster
+    target: KafkaCluster
     topic_ids: dict[str, str]
     """Of the source, by name."""
     offsets_log: dict[Partition, Span]
@@ -79,7 +79,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     groups.add_argument("--no-groups", action="store_true", help="copy only records (default: committed offsets too)")
 
 
-def check(options: argparse.Namespace) -> Plan:
+def check(options: argparse.Namespace) -> MirrorPlan:
     internal = sorted(INTERNAL_TOPICS.intersection(options.topic))
     if internal:
         raise CannotUse(f"{internal[0]} is a cluster's own and stays there; committed offsets are mirrored anyway")
@@ -99,7 +99,7 @@ def check(options: argparse.Namespace) -> Plan:
     here = source.spans(partitions)
     nexts = next_offsets(target, partitions, topic_ids)
     targets.make_as_wide(source, target, {topic: topic for topic in topics})
-    return Plan(
+    return MirrorPlan(
         source,
         target,
         topic_ids,
@@ -111,7 +111,7 @@ def check(options: argparse.Namespace) -> Plan:
     )
 
 
-def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+def run(spark: SparkSession, plan: MirrorPlan, progress: Progress) -> JobOutcome:
     from ottla.pipeline.transforms import mirror
 
     sent = _send_new(spark, plan, progress)
@@ -139,15 +139,15 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         **groups,
     }
     rows, size = (sum(of_topic[index] for of_topic in sent.values()) for index in (0, 1))
-    return Outcome(rows, len(plan.here), size, found, show=lambda: _show(topics, groups))
+    return JobOutcome(rows, len(plan.here), size, found, show=lambda: _show(topics, groups))
 
 
 def next_offsets(
-    target: Cluster, partitions: Collection[Partition], topic_ids: Mapping[str, str]
+    target: KafkaCluster, partitions: Collection[Partition], topic_ids: Mapping[str, str]
 ) -> dict[Partition, int]:
     """Where a mirror goes on, in the source's offsets: behind the last record that is there.
 
-    Raises `CannotWork` where that record isn't from this source: then nobody can say how far the mirror is.
+    Raises `CannotWork` where that record isn't from this source: then the mirror's position is unknown.
     """
     there = target.spans([(topic, number) for topic, number in partitions if number in target.topics.get(topic, [])])
     lasts = last_records(target, there)
@@ -158,9 +158,9 @@ def next_offsets(
         last = lasts[topic, number]
         mark = None if last is None else _mark(last)
         if mark is None or mark[0] != topic_ids[topic]:
-            whose = "no records any more" if last is None else "records that are not from this source"
+            records = "no records any more" if last is None else "records that are not from this source"
             raise CannotWork(
-                f"partition {number} of {topic} at {target.bootstrap} has {whose}; "
+                f"partition {number} of {topic} at {target.bootstrap} has {records}; "
                 "a mirror goes on only behind its own, so delete the topic there, or leave it out"
             )
         nexts[topic, number] = mark[1] + 1
@@ -174,7 +174,7 @@ def _mark(record: Message) -> tuple[str, int] | None:
     return read_mark(found[-1]) if found and found[-1] is not None else None
 
 
-def _send_new(spark: SparkSession, plan: Plan, progress: Progress) -> dict[str, tuple[int, int]]:
+def _send_new(spark: SparkSession, plan: MirrorPlan, progress: Progress) -> dict[str, tuple[int, int]]:
     """Send what is new, topic by topic; returns rows and bytes of each."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -196,7 +196,7 @@ def _send_new(spark: SparkSession, plan: Plan, progress: Progress) -> dict[str, 
     return sent
 
 
-def _send_all(plan: Plan, topic: str) -> Callable[[Batches], Batches]:
+def _send_all(plan: MirrorPlan, topic: str) -> Callable[[Batches], Batches]:
     """What a task does with the records of a topic."""
     address, topic_id, timeout_seconds = plan.target.address, plan.topic_ids[topic], plan.target.timeout_seconds
 
@@ -206,7 +206,7 @@ def _send_all(plan: Plan, topic: str) -> Callable[[Batches], Batches]:
 
         context = TaskContext.get()
         if context is not None and context.attemptNumber() > 0:
-            target = Cluster(address, timeout_seconds, "--target")
+            target = KafkaCluster(address, timeout_seconds, "--target")
             batches = without_mirrored(batches, target, topic, topic_id)
         rows, size = send(batches, address, topic)
         yield pyarrow.RecordBatch.from_pydict({"rows": [rows], "bytes": [size]})
@@ -214,7 +214,9 @@ def _send_all(plan: Plan, topic: str) -> Callable[[Batches], Batches]:
     return send_all
 
 
-def without_mirrored(batches: Batches, target: Cluster, topic: str, topic_id: str) -> Iterator[pyarrow.RecordBatch]:
+def without_mirrored(
+    batches: Batches, target: KafkaCluster, topic: str, topic_id: str
+) -> Iterator[pyarrow.RecordBatch]:
     """Records to send but those that are there: a task that failed half way may have sent some."""
     import pyarrow
 
@@ -229,7 +231,7 @@ def without_mirrored(batches: Batches, target: Cluster, topic: str, topic_id: st
         yield batch.filter(pyarrow.array(is_new, pyarrow.bool_()))
 
 
-def _refuse_unequal(plan: Plan, compared: list[Item], there: Mapping[Partition, Span]) -> None:
+def _refuse_unequal(plan: MirrorPlan, compared: list[Item], there: Mapping[Partition, Span]) -> None:
     """Raise if a mirror isn't what its source is. What the target itself has deleted may be missing."""
     for counts in compared:
         topic, number = counts["topic"], counts["partition"]
@@ -245,7 +247,7 @@ def _refuse_unequal(plan: Plan, compared: list[Item], there: Mapping[Partition, 
 
 
 def _commit(
-    spark: SparkSession, plan: Plan, marks: DataFrame, there: Mapping[Partition, Span], progress: Progress
+    spark: SparkSession, plan: MirrorPlan, marks: DataFrame, there: Mapping[Partition, Span], progress: Progress
 ) -> Item:
     """Commit at the target what groups have committed at the source; returns what came of it."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -290,7 +292,7 @@ def _commit(
 NO_GROUPS: Final[Item] = {"groups": 0, "offsets_written": 0, "offsets_kept": 0, "groups_left": 0, "left": []}
 
 
-def _by_topic(plan: Plan, sent: dict[str, tuple[int, int]], compared: list[Item]) -> list[Item]:
+def _by_topic(plan: MirrorPlan, sent: dict[str, tuple[int, int]], compared: list[Item]) -> list[Item]:
     topics = []
     for topic in plan.topic_ids:
         counts = [line for line in compared if line["topic"] == topic]

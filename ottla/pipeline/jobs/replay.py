@@ -1,8 +1,8 @@
 """`ottla pipeline replay`: a recorded topic to another cluster, as fast as it once came, or faster.
 
-When a record is due is worked out by Spark, which sorts them by it (transforms/pace.py). One task then plays them all,
-by one clock: tasks that wait for each other's turn would need a core each, and cores come when they come. Records get
-the time of the replay unless they are to keep theirs: for consumers that read along, it happens now.
+Spark sorts the records by the time when they are due (transforms/pace.py). One task then sends them all, by one clock:
+several tasks would need a core each at the same time, which Spark does not promise. Records get the time of the replay,
+unless `--timestamps` keeps theirs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline import cluster, targets
-from ottla.pipeline.cluster import Cluster, Partition, Span, read
-from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.cluster import KafkaCluster, Partition, Span, read
+from ottla.pipeline.job import Job, JobOutcome
 from ottla.pipeline.launch import main
-from ottla.pipeline.pacing import LEAD_SECONDS, Pace
+from ottla.pipeline.pacing import LEAD_SECONDS, ReplayPace
 from ottla.pipeline.progress import Progress
 from ottla.pipeline.refusals import CannotUse, CannotWork
 from ottla.pipeline.sender import Batches, send
@@ -35,9 +35,9 @@ _PLAYED_SCHEMA: Final = "rows bigint, bytes bigint, late_ms_max double"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    source: Cluster
-    target: Cluster
+class ReplayPlan:
+    source: KafkaCluster
+    target: KafkaCluster
     topic: str
     to_topic: str
     spans: dict[Partition, Span]
@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(options: argparse.Namespace) -> Plan:
+def check(options: argparse.Namespace) -> ReplayPlan:
     if not 0 < options.speed < math.inf:
         raise CannotUse(f"--speed {options.speed:g} is not a number above 0; 10 is ten times as fast as it came")
     source = cluster.find(options, "--source")
@@ -83,10 +83,10 @@ def check(options: argparse.Namespace) -> Plan:
             raise CannotWork(f"{to_topic} is not empty, it has {offsets:,} offsets; --append adds to them")
     else:
         targets.make_as_wide(source, target, {options.topic: to_topic})
-    return Plan(source, target, options.topic, to_topic, spans, options.speed, options.timestamps)
+    return ReplayPlan(source, target, options.topic, to_topic, spans, options.speed, options.timestamps)
 
 
-def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+def run(spark: SparkSession, plan: ReplayPlan, progress: Progress) -> JobOutcome:
     from pyspark.sql import functions as F  # noqa: N812
 
     from ottla.pipeline.transforms.pace import due, in_due_order
@@ -120,7 +120,7 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "replay_ms": round(replay_ms, 3),
         "late_ms_max": late_ms_max,
     }
-    return Outcome(
+    return JobOutcome(
         played["rows"] or 0,
         len(plan.spans),
         played["bytes"] or 0,
@@ -129,14 +129,14 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
     )
 
 
-def _play(plan: Plan) -> Callable[[Batches], Batches]:
+def _play(plan: ReplayPlan) -> Callable[[Batches], Batches]:
     """What the task does."""
     address, topic, speed = plan.target.address, plan.to_topic, plan.speed
 
     def play(batches: Batches) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
-        pace = Pace(speed)
+        pace = ReplayPace(speed)
         rows, size = send(pace.pieces(batches), address, topic, linger_ms=_LINGER_MS)
         late_ms_max = pace.late_seconds_max * 1000
         yield pyarrow.RecordBatch.from_pydict({"rows": [rows], "bytes": [size], "late_ms_max": [late_ms_max]})

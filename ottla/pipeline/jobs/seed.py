@@ -1,11 +1,10 @@
 """`ottla pipeline seed`: files to a topic.
 
-Records that `export` or `capture` wrote go each to the partition it was in, a task at a time for each partition, so in
-the order they had. That makes it possible to go on after a failure: what a partition has, it has from the beginning,
-and `--resume` leaves out as many. Rows of other files never had a partition: their key says where they go, as with any
-producer, and one task sends them in the order of the lines.
+Records that `export` or `capture` wrote go to the partition they were in. One task sends a partition, so the order is
+kept, and a partition always has the first records of the input: after a failure, `--resume` skips as many as it has.
+Rows of other files have no partition: the key decides, as with any producer, and one task sends them in order.
 
-How far it got is asked of the topic itself, whose end everybody can see: while it runs, and when it fails.
+The end of the topic shows how far the job has come, while it runs and when it fails.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline import cluster, targets
-from ottla.pipeline.cluster import Cluster
-from ottla.pipeline.job import Job, Outcome
+from ottla.pipeline.cluster import KafkaCluster
+from ottla.pipeline.job import Job, JobOutcome
 from ottla.pipeline.launch import main
 from ottla.pipeline.places import refuse_if_absent, uri
 from ottla.pipeline.progress import Progress
@@ -37,17 +36,17 @@ _SUFFIXES: Final = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson":
 _PACKED: Final = (".gz", ".bz2", ".zst", ".deflate", ".snappy", ".lz4")
 TIMESTAMP_DEFAULT: Final = "timestamp"
 _TELL_SECONDS: Final = 5.0
-#: What tasks say of a record, within all that Spark says.
+#: A task's error about a record, within Spark's error.
 _OURS: Final = re.compile(r"((?:cannot send|not a time): .*?)(?: SQLSTATE.*)?$", re.MULTILINE)
-#: How Spark says that a folder has no Parquet; an export of an empty topic has none.
+#: Spark's error for a folder without Parquet, such as an export of an empty topic.
 _NO_FILES: Final = "Unable to infer schema"
-#: Topics made by this job keep what they get: retention goes by the records' own time, and that may be long ago.
+#: Topics that this job creates have no retention, which would delete records with old times.
 _NEW_TOPIC: Final = {"retention.ms": "-1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    cluster: Cluster
+class SeedPlan:
+    cluster: KafkaCluster
     input: str
     format: str
     topic: str
@@ -95,7 +94,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(options: argparse.Namespace) -> Plan:
+def check(options: argparse.Namespace) -> SeedPlan:
     if options.create is not None and options.create < 1:
         raise CannotUse(f"--create {options.create} is below 1; it is how many partitions the topic gets")
     source = uri(options.input)
@@ -109,7 +108,7 @@ def check(options: argparse.Namespace) -> Plan:
             f"{options.topic} is not empty, it has {sum(there.values()):,} offsets; --append adds to them, "
             "--resume goes on with a seed that ended early"
         )
-    return Plan(
+    return SeedPlan(
         kafka,
         source,
         options.format or format_of(source),
@@ -130,7 +129,7 @@ def format_of(source: str) -> str:
     return _SUFFIXES.get(path.with_suffix("").suffix if path.suffix in _PACKED else path.suffix, FORMATS[0])
 
 
-def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
+def run(spark: SparkSession, plan: SeedPlan, progress: Progress) -> JobOutcome:
     from pyspark.errors import PySparkException
 
     from ottla.pipeline.sender import sent
@@ -154,15 +153,15 @@ def run(spark: SparkSession, plan: Plan, progress: Progress) -> Outcome:
         "input": plan.input,
         "rows_there_before": sum(plan.there.values()),
     }
-    return Outcome(rows, plan.partitions, size, found)
+    return JobOutcome(rows, plan.partitions, size, found)
 
 
-def _records_there(kafka: Cluster, topic: str) -> dict[int, int]:
+def _records_there(kafka: KafkaCluster, topic: str) -> dict[int, int]:
     spans = kafka.spans(kafka.partitions([topic]), read_committed=False)
     return {partition: span.offsets for (_, partition), span in spans.items()}
 
 
-def _records(spark: SparkSession, plan: Plan) -> tuple[DataFrame, int | None]:
+def _records(spark: SparkSession, plan: SeedPlan) -> tuple[DataFrame, int | None]:
     """What is to be sent, and how many records that is, if it costs nothing to know."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -201,7 +200,7 @@ def _records(spark: SparkSession, plan: Plan) -> tuple[DataFrame, int | None]:
     return without_first(records, plan.there), size["rows"] - sum(plan.there.values())
 
 
-def _read(spark: SparkSession, plan: Plan) -> DataFrame:
+def _read(spark: SparkSession, plan: SeedPlan) -> DataFrame:
     """The input; rows of anything but an export have their place in `_row`."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as F  # noqa: N812
@@ -246,7 +245,7 @@ def _refuse_missing_in_lines(lines: DataFrame, fields: dict[str, str | None]) ->
             raise CannotUse(f"no line of the input has anything in {name}; name a field that is there")
 
 
-def _one_topic(frame: DataFrame, plan: Plan) -> DataFrame:
+def _one_topic(frame: DataFrame, plan: SeedPlan) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     if "topic" not in frame.columns:
@@ -261,7 +260,7 @@ def _one_topic(frame: DataFrame, plan: Plan) -> DataFrame:
 
 
 @contextmanager
-def _telling(plan: Plan, progress: Progress, total: int | None) -> Iterator[None]:
+def _telling(plan: SeedPlan, progress: Progress, total: int | None) -> Iterator[None]:
     """Say now and then how far it is, and, when it fails, how far it got."""
     of_total = "" if total is None else f" of {total:,}"
     before = sum(plan.there.values())

@@ -14,7 +14,7 @@ from operator import add
 from typing import Final
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812
 
 #: Of an unsigned varint of 32 bits.
 _VARINT_BYTES_MAX: Final = 5

@@ -1,17 +1,17 @@
-"""A topic and its mirror: which record is which, whether they are equal, and where in the one a group of the other is.
+"""A topic and its mirror: which records correspond, whether they are equal, and which offsets correspond for groups.
 
-Offsets can't be kept. A log has gaps, of compaction, of transactions, of what retention took away, and a producer fills
-none of them. So each mirrored record says in a header where it comes from: `ottla.source: TOPIC_ID:OFFSET`. Topic ids
-are never given twice, by no cluster, so that one header names one record for good, and all else follows from it:
+Offsets can't be kept. A log has gaps, from compaction, transactions and retention, and a producer can't make gaps. So
+each mirrored record has a header with its source: `ottla.source: TOPIC_ID:OFFSET`. Topic ids are never given twice, by
+no cluster, so a header names one record for good. From it follows:
 
     where to go on          after the last record's source offset
     is it the same?         records of one source offset have one digest
     a group's position      the first mirrored record at or beyond the offset it has committed
 
-A record that was mirrored before has the header of then replaced: going back, it is as it was, but for this header.
+A record that was mirrored before gets a new header in place of the old one.
 
     marks     topic, partition, offset, source_offset, digest, is_late: records of a mirror. source_offset is null where
-              somebody else wrote them; is_late says that one of a later offset stands before it, or the same one
+              another client wrote them; is_late: a record of the same or a later source offset stands before it
     digests   topic, partition, source_offset, digest: the records they come from
 """
 

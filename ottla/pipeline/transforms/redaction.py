@@ -1,13 +1,13 @@
-"""Production data made test data: values that nobody may see become others, equal ones equal.
+"""Redaction of private values: each becomes a pseudonym, and equal values equal ones.
 
 What is replaced is named by a path: `key`, `value`, `headers`, `headers.NAME`, or a field of a JSON key or value:
 `value.customer.name`. A field within a list is that of every item. What stands there keeps its shape, so that programs
 that read it go on working: text becomes 16 hexadecimal digits, a number another one, and objects and lists keep theirs;
 null, true and false stay.
 
-What comes out follows from the salt and what was there, and not from where it was: who was one customer in two topics
-still is. Without the salt, names can't be tried out until one fits. A key or value that should be JSON and isn't is
-replaced whole: it may have the very thing in it.
+The pseudonym depends on the salt and the value, not on the place: one customer in two topics stays one customer.
+Without the salt, values can't be found by trying. A key or value that should be JSON and isn't is replaced whole: it
+may contain the private value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 Path: TypeAlias = tuple[str, ...]
 
 PARTS: Final = ("key", "value", "headers")
-#: Which paths were met, as bits; dropped by the caller, who may count them first.
+#: The column with the paths that were met, as bits. The caller drops it, and may count them first.
 MET: Final = "_met"
 PATHS_MAX: Final = 62
 _DIGITS: Final = 16

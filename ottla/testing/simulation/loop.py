@@ -73,7 +73,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._now_ns = 0
         self._limit_ns: int | None = round(limit_s * _NS_PER_S)
-        self._dice = Random(f"order {seed}")
+        self._random_source = Random(f"order {seed}")
         self._numbers = itertools.count()
         self.network = Network(self, Random(f"network {seed}"), latency_ms)
         #: How far it has come is counted in this thread alone.
@@ -150,7 +150,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         places = [place for place, handle in enumerate(ready) if _is_task(handle)]
         if len(places) > 1:
             handles = [ready[place] for place in places]
-            self._dice.shuffle(handles)
+            self._random_source.shuffle(handles)
             for place, handle in zip(places, handles, strict=True):
                 ready[place] = handle
 

@@ -31,10 +31,10 @@ _OWN: Final = frozenset({"localhost", "::1", "0.0.0.0", "::", ""})
 class Network:
     """Who listens where, and what is on its way."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, dice: Random, latency_ms: tuple[float, float]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, random_source: Random, latency_ms: tuple[float, float]) -> None:
         """`latency_ms`: how long a message takes at least and at most."""
         self.loop = loop
-        self._dice = dice
+        self._random_source = random_source
         self._latency_s = latency_ms[0] / 1000, latency_ms[1] / 1000
         self._servers: dict[tuple[str, int], SimulatedServer] = {}
         self._next_port = _FIRST_FREE_PORT
@@ -121,7 +121,7 @@ class Network:
         await asyncio.sleep(self._latency())
 
     def _latency(self) -> float:
-        return self._dice.uniform(*self._latency_s)
+        return self._random_source.uniform(*self._latency_s)
 
 
 class SimulatedServer(asyncio.AbstractServer):

@@ -104,7 +104,7 @@ class Simulation:
             node_count=self._nodes,
             clock=SimulatedClock(loop),
             log=make_log(self._log_level, "console"),
-            dice=Random(f"broker {self.seed}"),
+            random_source=Random(f"broker {self.seed}"),
             stopwatch=lambda: next(looks) * _LOOK_S,
         )
 

@@ -1,4 +1,4 @@
-"""What of the world outside a program in a simulation sees: its time, and its dice.
+"""What of the world outside a program in a simulation sees: its time, and its random source.
 
 While a simulation runs, in its thread and in no other, `time.time`, `time.monotonic` and their `_ns` say the simulated
 time, `time.sleep` lets it pass, and `os.urandom`, and so `uuid.uuid4`, gives bytes by the seed. The functions of the
@@ -53,7 +53,7 @@ class SimulatedClock:
 @contextmanager
 def simulated_world(loop: SimulatedLoop, seed: int) -> Iterator[None]:
     """Within this the thread of the loop has the loop's time."""
-    dice = random.Random(f"world {seed}")
+    random_source = random.Random(f"world {seed}")
     state = random.getstate()
     with ExitStack() as at_end:
         at_end.callback(random.setstate, state)
@@ -67,7 +67,7 @@ def simulated_world(loop: SimulatedLoop, seed: int) -> Iterator[None]:
             (time, "monotonic", loop.time),
             (time, "monotonic_ns", lambda: loop.now_ns),
             (time, "sleep", loop.pass_time),
-            (os, "urandom", dice.randbytes),
+            (os, "urandom", random_source.randbytes),
         ):
             at_end.callback(setattr, module, name, getattr(module, name))
             setattr(module, name, _in_this_thread(simulated, module, name))

@@ -37,22 +37,11 @@ class TracedEvent:
     group_id: str | None
     member_id: str | None
     said: str
-    """What happened, for people."""
+    """What happened, as a sentence."""
     details: Mapping[str, Json]
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "sequence": self.sequence,
-            "real_ms": self.real_ms,
-            "broker_ms": self.broker_ms,
-            "kind": self.kind,
-            "level": self.level,
-            "node_id": self.node_id,
-            "group_id": self.group_id,
-            "member_id": self.member_id,
-            "said": self.said,
-            "details": dict(self.details),
-        }
+        return {**_fields(self), "details": dict(self.details)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +51,7 @@ class TracedRequest:
     real_ms: float | None
     broker_ms: float
     took_ms: float | None
-    """In real time; None: it has no answer, or nobody knows."""
+    """In real time. None: it has no answer, or the time is not known."""
     api: str
     api_version: int
     client_id: str
@@ -78,22 +67,7 @@ class TracedRequest:
     answer: Json = None
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "real_ms": self.real_ms,
-            "broker_ms": self.broker_ms,
-            "took_ms": self.took_ms,
-            "api": self.api,
-            "api_version": self.api_version,
-            "client_id": self.client_id,
-            "client_host": self.client_host,
-            "node_id": self.node_id,
-            "group_id": self.group_id,
-            "member_id": self.member_id,
-            "errors": self.errors,
-            "is_answered": self.is_answered,
-            "request": self.request,
-            "answer": self.answer,
-        }
+        return _fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +81,22 @@ class Trace:
     events: list[TracedEvent]
     requests: list[TracedRequest] = field(default_factory=list)
     outcome: Literal["passed", "failed"] | None = None
-    """How the test ended whose trace it is."""
+    """How the traced test ended."""
     has_requests: bool = False
     """Whether requests were recorded."""
     lost: int = 0
-    """How many events were before the first, and are not known any more."""
+    """How many earlier events were dropped."""
     note: str = ""
-    """What else a reader should know."""
+    """A remark for the reader of the page."""
 
     def as_json(self) -> dict[str, Json]:
         return {
             "ottla_trace": VERSION,
-            "title": self.title,
-            "source": self.source,
-            "outcome": self.outcome,
-            "began_wall_ms": self.began_wall_ms,
-            "has_requests": self.has_requests,
-            "lost": self.lost,
-            "note": self.note,
+            **_fields(self),
             "events": [event.as_json() for event in self.events],
             "requests": [request.as_json() for request in self.requests],
         }
+
+
+def _fields(value: TracedEvent | TracedRequest | Trace) -> dict[str, Json]:
+    return {name: getattr(value, name) for name in value.__slots__}

@@ -73,5 +73,5 @@ def _request(received: ReceivedRequest, history: History) -> TracedRequest:
 
 
 def _member_id(received: ReceivedRequest) -> str | None:
-    """Whose request it is: of who has no id yet, the one it is answered."""
+    """The member that sent it. A member without an id gets it in the answer."""
     return getattr(received.request, "member_id", None) or getattr(received.answer, "member_id", None) or None

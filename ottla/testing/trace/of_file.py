@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.control.state.sentences import sentence
 from ottla.events.kind import KINDS, Kind
 from ottla.events.stream import Event
-from ottla.page import DATA_BEGIN, DATA_END
 from ottla.testing.trace.document import TRACES, VERSION, Trace, TracedEvent, TracedRequest
+from ottla.viewer.page import DATA_BEGIN, DATA_END
 
 if TYPE_CHECKING:
     from ottla.control.state.decoded import Json
@@ -158,7 +158,7 @@ def _traced_request(event: Event, began_ms: int) -> TracedRequest:
 def _said(event: Event) -> str:
     try:
         return sentence(event)
-    except (KeyError, TypeError):  # somebody else has written the file, or an older version
+    except (KeyError, TypeError):  # another program or an older version wrote the file
         return str(event.kind.name)
 
 

@@ -72,6 +72,20 @@ def test_every_partition_is_waited_for() -> None:
     assert error_codes(call.answer_given.responses) == [0, 0, ErrorCode.CORRUPT_MESSAGE, 0]
 
 
+def test_client_that_has_said_its_last_byte_is_waited_for() -> None:
+    """It may still read the answer; when its connection is lost, nothing waits any longer."""
+    scene, topic = replicated([1, 2])
+    scene.node_dies(2)
+    call = waiting(scene, topic, batch())
+    assert call.on_ended is not None
+    assert call.on_abandoned is not None
+    call.on_ended()
+    assert scene.waiting.produce.delayed == 1
+    call.on_abandoned()
+    assert scene.waiting.produce.delayed == 0
+    assert not call.is_answered
+
+
 def test_time_runs_out() -> None:
     """Who is through by then has its success; the others' batches stay in the log all the same."""
     scene, topic = replicated([1, 2], [1, 3])

@@ -7,8 +7,10 @@ import asyncio
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.interception import InterceptedCall
 from ottla.broker.network.listener import Listener, Shared
+from ottla.log.partition import Partition
 from ottla.protocol.headers import encode_request_header
 from ottla.protocol.primitives import Message
+from ottla.purgatory import DelayedOperation
 from tests.broker.log_scene import LogScene, SentCall, fetch_request, produce_request
 from tests.broker.network.stage import FRAME, Transport, turn
 from tests.support.batches import batch
@@ -144,3 +146,40 @@ def _frame(request: Message, version: int) -> bytes:
 def _receive(connection: Connection, data: bytes) -> None:
     connection.get_buffer(-1)[: len(data)] = data  # type: ignore[index]  # it is a memoryview
     connection.buffer_updated(len(data))
+
+
+def test_a_third_kind_of_operation_is_registered_woken_and_answered_at_the_end() -> None:
+    """What another kind of request needs in order to wait for partitions: a purgatory of its own, by one call."""
+    scene = LogScene()
+    topic = scene.cluster.create_topic("orders", [[1]], {})
+    purgatory = scene.waiting.add("Share")
+    assert [(row.purgatory.name, row.node_id, row.holds_requests) for row in scene.services.purgatories] == [
+        ("Produce", None, True),
+        ("Fetch", None, True),
+        ("Share", None, True),
+    ]
+    woken = Waits(topic.partitions[0])
+    purgatory.try_complete_else_watch(woken, topic.partitions)
+    scene.append(topic, batch())
+    scene.turn()
+    assert woken.is_completed
+    left = Waits(topic.partitions[0])
+    purgatory.try_complete_else_watch(left, topic.partitions)
+    assert not left.is_completed
+    scene.waiting.close()
+    assert left.is_completed
+
+
+class Waits(DelayedOperation):
+    """Waits for a partition's next record."""
+
+    def __init__(self, partition: Partition) -> None:
+        super().__init__(deadline_ms=None)
+        self._partition = partition
+        self._end = partition.high_watermark
+
+    def try_complete(self) -> bool:
+        return self._partition.high_watermark > self._end and self.force_complete()
+
+    def on_complete(self) -> None:
+        """There is no client to answer."""

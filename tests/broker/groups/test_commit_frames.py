@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.broker.groups.commit_frames import beginning_of
-from ottla.broker.network.routes import Route
+from ottla.broker.network.route import Route
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import encode_request_header
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest

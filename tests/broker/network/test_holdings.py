@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ottla.broker.network.holdings import Holdings
 
 
@@ -13,6 +16,11 @@ class Client:
 
     def give_up(self, reason: str) -> None:
         self.reasons.append(reason)
+
+    def add_closed_callback(self, callback: Callable[[Any], object]) -> None:
+        """It is never closed."""
+
+    remove_closed_callback = add_closed_callback
 
 
 def hold(holdings: Holdings, client: Client, size: int) -> None:

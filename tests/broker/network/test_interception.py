@@ -13,7 +13,8 @@ import pytest
 
 from ottla.broker.network.call import Call, LongCall
 from ottla.broker.network.interception import InterceptedCall, Rehearsal
-from ottla.broker.network.routes import Route, Routes
+from ottla.broker.network.route import Route
+from ottla.broker.network.routes import Routes
 from ottla.pacing import Pace, costs
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -96,7 +96,7 @@ def test_both_ways_come_to_the_same(story: list[tuple[Any, ...]]) -> None:
 async def _tell(story: list[tuple[Any, ...]], *, is_short: bool) -> list[Any]:
     seen: list[Any] = []
     async with running() as scene:
-        scene.cluster.dice = Random(1)  # for the topic's id
+        scene.cluster.random_source = Random(1)  # for the topic's id
         scene.create("orders", partitions=2)
         await scene.begin()
         for kind, *said in story:
@@ -215,7 +215,7 @@ async def test_what_can_not_be_written_down_is_tried_once(monkeypatch: pytest.Mo
     answers = []
     for is_short in (True, False):
         async with running() as scene:
-            scene.cluster.dice = Random(1)
+            scene.cluster.random_source = Random(1)
             scene.create("orders")
             await scene.begin()
             tries: list[int] = []

@@ -136,7 +136,7 @@ def test_both_ways_come_to_the_same(
 ) -> None:
     """Whatever producers send one after the other: the same answers, and the same logs, producers and segments."""
     long, short = LogScene(), LogScene()
-    long.cluster.dice, short.cluster.dice = Random(1), Random(1)  # for the topics' ids
+    long.cluster.random_source, short.cluster.random_source = Random(1), Random(1)  # for the topics' ids
     topics = [scene.cluster.create_topic("orders", [[1], [1]], configs) for scene in (long, short)]
     for records, acks in sent:
         bodies = [

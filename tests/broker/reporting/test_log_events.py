@@ -16,6 +16,7 @@ from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.reporting.log_lines import LogLines
+from ottla.control.faults.targets import TARGETS
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Note
 from ottla.events.kind import KINDS, Kind
@@ -89,9 +90,10 @@ def test_every_detail_is_in_the_table() -> None:
 
 
 def test_every_kind_and_key_of_the_table_is_told_somewhere() -> None:
-    """By a call in the sources, or from a note about a group or a transaction."""
+    """By a call in the sources, from a note about a group or a transaction, or by the row of a fault's target."""
     told = {kind.name: set(COMMON.get(kind, ())) for kind in KINDS.values()}
-    for kind in (*groups.NOTED, *transactions.NOTED):
+    by_targets = {kind for row in TARGETS for kind in (row.hit, row.held, row.let_go) if kind is not None}
+    for kind in (*groups.NOTED, *transactions.NOTED, *by_targets):
         told[kind.name] |= {*kind.keys, *kind.keys_unlogged}
     for kind, _, names in calls():
         told[kind.name] |= set(names)

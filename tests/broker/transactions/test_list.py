@@ -8,7 +8,7 @@ from ottla.pacing import TooCostly
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.list_transactions import ListTransactionsRequest
-from ottla.re2 import matching
+from ottla.text import pattern as patterns
 from tests.broker.transactions.test_coordination import Transactions, running
 
 IDS = ["orders-1", "orders-2", "payments-1", "Ärger"]
@@ -50,7 +50,7 @@ async def test_what_is_no_pattern_is_refused() -> None:
 
 async def test_a_pattern_that_takes_too_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who sends it loses the connection."""
-    monkeypatch.setattr(matching, "_LOOKS_MAX", 1000)
+    monkeypatch.setattr(patterns, "_MATCH_COST_MAX", 1000)
     async with running() as scene:
         await known(scene)
         with pytest.raises(TooCostly):

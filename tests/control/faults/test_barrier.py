@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ottla.control.faults.barrier import Held
 from ottla.control.faults.engine import hold_of
 from ottla.control.faults.fault import Fault
+from ottla.control.faults.holds import Held
 from ottla.control.faults.misuse import BadFault
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
@@ -35,7 +35,12 @@ def test_request_is_held_before_its_effect_and_let_go(broker: RunningBroker, cli
     holding = hold(broker, api="CreateTopics")
     client.send(creating("held"), 5)
     (held,) = until_held(broker, holding)
-    assert (held.api, held.client_id, held.request, held.answer) == ("CreateTopics", "ana", creating("held"), None)
+    assert (held.hit.api, held.hit.client_id, held.request, held.answer) == (
+        "CreateTopics",
+        "ana",
+        creating("held"),
+        None,
+    )
     assert "held" not in topics(broker)
     broker.look(held.let_go)
     assert client.receive().message.topics[0].error_code == ErrorCode.NONE
@@ -63,7 +68,7 @@ def test_several_are_let_go_in_any_order(broker: RunningBroker, client: Client) 
         first, second = until_held(broker, holding, 2)
         broker.look(second.let_go)
         assert bo.receive().message.topics[0].name == "of-bo"
-        assert [held.client_id for held in hold_of(holding).waiting] == ["ana"]
+        assert [held.hit.client_id for held in hold_of(holding).waiting] == ["ana"]
         assert not client.connection.has_received
         broker.look(first.let_go)
         assert client.receive().message.topics[0].name == "of-ana"
@@ -133,7 +138,7 @@ def test_what_is_changed_in_a_held_request_is_not_in_the_next(broker: RunningBro
     holding = hold(broker, api="Heartbeat", times=1)
     client.send(HeartbeatRequest("g", 1, "m"), 0)
     (held,) = until_held(broker, holding)
-    assert held.group_id == "g"
+    assert held.hit.group_id == "g"
     broker.look(held.let_go)
     client.receive()
 

@@ -25,7 +25,7 @@ def is_in_the_way(broker: RunningBroker) -> bool:
 
 def turns_away(broker: RunningBroker) -> bool:
     """Whether those who connect are looked at."""
-    return broker.server._shared.turn_away is not None
+    return broker.server._shared.on_connected is not None
 
 
 def test_nobody_stands_in_the_way_before_and_after(broker: RunningBroker, client: Client) -> None:

@@ -201,7 +201,7 @@ def test_sync(state: GroupState, situation: SyncSituation, expected: str) -> Non
         """
                           EMPTY  PREPARING  COMPLETING_REBALANCE  STABLE  DEAD
         INSTANCE          -      0          0                     0       15
-        NOBODY            25     25         25                    25      15
+        UNNAMED           25     25         25                    25      15
         PENDING_MEMBER    0      0          0                     0       15
         UNKNOWN_INSTANCE  25     25         25                    25      15
         FENCED_INSTANCE   -      82         82                    82      15

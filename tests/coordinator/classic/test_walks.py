@@ -17,9 +17,11 @@ from ottla.coordinator.classic.events import DescribeRequested
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.offsets.committed import CommittedOffset
-from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue, TopicsDeleted
+from ottla.coordinator.offsets.committed import CommittedOffset, TopicPartition
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue
+from ottla.coordinator.offsets.pending import PendingOffset
 from ottla.coordinator.runtime.effects import Reply
+from ottla.coordinator.runtime.events import TopicsChanged
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from tests.coordinator.actors import LATEST_LEAVE, Actor, fetches, protocols
@@ -27,6 +29,7 @@ from tests.coordinator.world import World
 
 ORDERS_ID = b"o" * 16
 ACTORS = st.integers(0, 4)
+PRODUCERS = st.sampled_from([7, 8])
 #: In the other states the log still has the generation before.
 WRITTEN = {GroupState.STABLE, GroupState.EMPTY}
 #: Lists of protocols; the last names one twice.
@@ -204,7 +207,7 @@ class Walk(RuleBasedStateMachine):
         elif rare == "fail over":
             self.world.reload()
         elif self.world.group is not None and rare != "nothing":
-            self.world.happen(SweepDue() if rare == "sweep" else TopicsDeleted({"orders": ORDERS_ID}))
+            self.world.happen(SweepDue() if rare == "sweep" else TopicsChanged(deleted={"orders": ORDERS_ID}))
 
     # ── What always holds ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -215,8 +218,8 @@ class Walk(RuleBasedStateMachine):
         if world.delays_appends:
             return
         group = world.group
-        for log in (world.log, world.compacted_log):
-            replayed = world.replayed(log)
+        assert pending(world.read_back()) == pending(group)
+        for replayed in (world.read_back(), *([] if world.producers else [world.replayed(world.compacted_log)])):
             assert committed(replayed) == committed(group)
             if world.is_group_written and (group is None or group.state in WRITTEN) and not is_bare(group):
                 assert dict(persisted(replayed)) == dict(persisted(group))
@@ -236,10 +239,41 @@ class DelayedWalk(Walk):
         self.world.complete_append()
 
 
+class TransactionalWalk(Walk):
+    """Offsets are committed in transactions too, of two producers, whose markers come in any order and late."""
+
+    @rule(
+        index=ACTORS,
+        producer_id=PRODUCERS,
+        partition=st.integers(0, 2),
+        offset=st.integers(0, 99),
+        is_simple=st.booleans(),
+    )
+    def commit_in_transaction(self, index: int, producer_id: int, partition: int, offset: int, is_simple: bool) -> None:
+        simple: dict[str, Any] = {"member_id": "", "generation_id_or_member_epoch": -1, "group_instance_id": None}
+        line = self.actors[index].commits_in_transaction(
+            {("orders", partition): offset, ("payments", 0): offset},
+            producer_id=producer_id,
+            token=self.world.token("commit in transaction"),
+            topic_id=ORDERS_ID,
+            **(simple if is_simple else {}),
+        )
+        self.world.submit(line())  # type: ignore[arg-type]
+
+    @rule(producer_id=PRODUCERS, is_commit=st.booleans())
+    def end_transaction(self, producer_id: int, is_commit: bool) -> None:
+        self.world.end_transaction(producer_id, is_commit=is_commit)
+
+
 def is_bare(group: Group | None) -> bool:
     """Whether there is nothing to write about it: it never had members, and has lost the offsets it was made for."""
     is_simple = group is not None and group.state is GroupState.EMPTY and group.protocol_type is None
     return is_simple and not committed(group)
+
+
+def pending(group: Group | None) -> dict[TopicPartition, dict[int, PendingOffset]]:
+    """What open transactions have committed, and whether it was overruled."""
+    return {} if group is None else group.offsets.pending.at
 
 
 def committed(group: Group | None) -> dict[str, dict[int, CommittedOffset]]:
@@ -275,5 +309,7 @@ def persisted(group: Group | None) -> Iterator[tuple[str, object]]:
 
 TestWalk = Walk.TestCase
 TestWalk.settings = settings(stateful_step_count=100)
+TestTransactionalWalk = TransactionalWalk.TestCase
+TestTransactionalWalk.settings = settings(stateful_step_count=100)
 TestDelayedWalk = DelayedWalk.TestCase
 TestDelayedWalk.settings = settings(stateful_step_count=100)

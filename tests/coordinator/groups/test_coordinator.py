@@ -13,6 +13,7 @@ from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.refusals import REFUSALS, Outside, refusal
 from ottla.coordinator.offsets import removal
 from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, OffsetFetchRequested
+from ottla.coordinator.runtime.events import TopicChange
 from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.coordinator.runtime.runtime import exhaust
 from ottla.protocol.errors import ErrorCode
@@ -411,7 +412,7 @@ async def test_deleted_topics_go_everywhere(ana: Actor) -> None:
     async with running_node() as node:
         for number in range(3):
             assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), f"group {number}")) == 0
-        node.coordinator.topics_deleted({"orders": b"1" * 16})
+        node.coordinator.runtime.topic_changed(TopicChange.DELETED, "orders", b"1" * 16)
         await node.advance(0)
         assert [group.offsets.committed for group in node.coordinator.groups] == [{}, {}, {}]
 
@@ -422,9 +423,9 @@ async def test_topics_deleted_together_are_one_walk_over_the_groups(ana: Actor) 
         for number in range(3):
             assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), f"group {number}")) == 0
         walks: list[Iterator[None]] = []
-        node.coordinator._start = walks.append
+        node.coordinator.runtime._topics._start = walks.append
         for name in ("orders", "payments", "refunds"):
-            node.coordinator.topics_deleted({name: b"1" * 16})
+            node.coordinator.runtime.topic_changed(TopicChange.DELETED, name, b"1" * 16)
         assert len(walks) == 1
         assert len(list(walks[0])) == 3, "a group with each step"
         assert [group.offsets.committed for group in node.coordinator.groups] == [{}, {}, {}]
@@ -436,9 +437,9 @@ async def test_topic_deleted_again_before_the_walk(ana: Actor) -> None:
         assert error_of(await node.ask(Actor("simple").commits(ORDERS_0), "group")) == 0
         committed = node.coordinator.groups[0].offsets.committed["orders"][0].topic_id
         walks: list[Iterator[None]] = []
-        node.coordinator._start = walks.append
-        node.coordinator.topics_deleted({"orders": committed})
-        node.coordinator.topics_deleted({"orders": b"2" * 16})
+        node.coordinator.runtime._topics._start = walks.append
+        node.coordinator.runtime.topic_changed(TopicChange.DELETED, "orders", committed)
+        node.coordinator.runtime.topic_changed(TopicChange.DELETED, "orders", b"2" * 16)
         for walk in walks:
             exhaust(walk)
         assert node.coordinator.groups[0].offsets.committed == {}

@@ -11,11 +11,11 @@ from ottla.coordinator.classic.records import group_tombstone
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.offsets.commit import OffsetsWritten
 from ottla.coordinator.offsets.committed import CommittedOffset
-from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue, TopicsDeleted
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue
 from ottla.coordinator.offsets.records import offset_tombstone
 from ottla.coordinator.offsets.removal import TombstonesWritten
 from ottla.coordinator.runtime.effects import Append, Effect, Ended
-from ottla.coordinator.runtime.events import Loaded, Unloaded
+from ottla.coordinator.runtime.events import Loaded, TopicsChanged, Unloaded
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written
@@ -216,7 +216,7 @@ def test_offsets_go_with_their_topic(committed_id: bytes, is_deleted: bool) -> N
     for topic in ("orders", "payments"):
         group.offsets.keep(topic, 0, CommittedOffset(1, -1, "", 0, topic_id=committed_id))
     book = Playbook(group)
-    assert book >> TopicsDeleted({"orders": TOPIC_ID, "unheard of": TOPIC_ID}) << Is(EMPTY)
+    assert book >> TopicsChanged(deleted={"orders": TOPIC_ID, "unheard of": TOPIC_ID}) << Is(EMPTY)
     assert ("orders" not in group.offsets.committed) == is_deleted
     assert "payments" in group.offsets.committed
     assert book.log == ([offset_tombstone("group", "orders", 0)] if is_deleted else [])
@@ -227,7 +227,7 @@ def test_offsets_go_with_their_topic_under_members_too(ana: Actor) -> None:
     group = new_group()
     make_stable(group, ana)
     commit(group, orders=0)
-    assert Playbook(group) >> TopicsDeleted({"orders": TOPIC_ID}) << Is(STABLE)
+    assert Playbook(group) >> TopicsChanged(deleted={"orders": TOPIC_ID}) << Is(STABLE)
     assert group.offsets.committed == {}
 
 

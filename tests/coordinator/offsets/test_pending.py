@@ -11,10 +11,10 @@ from ottla.coordinator.classic.records import group_record
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.offsets.committed import CommittedOffset
-from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue, TopicsDeleted
+from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, SweepDue
 from ottla.coordinator.offsets.records import offset_record, offset_tombstone
 from ottla.coordinator.runtime.effects import Ended
-from ottla.coordinator.runtime.events import Loaded
+from ottla.coordinator.runtime.events import Loaded, TopicsChanged
 from ottla.coordinator.runtime.records import Record
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -192,7 +192,7 @@ def test_a_group_that_has_nothing_else_stays() -> None:
 def test_topics_that_are_deleted_take_them(topic_id: bytes, is_deleted: bool) -> None:
     """If it was that topic, or it is not known which."""
     book = Playbook(group := group_with_pending(topic_id=topic_id))
-    assert book >> TopicsDeleted({"orders": TOPIC_ID, "payments": b"p" * 16})
+    assert book >> TopicsChanged(deleted={"orders": TOPIC_ID, "payments": b"p" * 16})
     assert book.log == ([offset_tombstone("group", "orders", 0)] if is_deleted else [])
     assert group.offsets.is_pending("orders", 0) is not is_deleted
 

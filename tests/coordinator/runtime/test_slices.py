@@ -18,6 +18,7 @@ from ottla.coordinator.offsets.events import (
     OffsetFetchRequested,
 )
 from ottla.coordinator.offsets.records import offset_record
+from ottla.coordinator.runtime.events import TopicChange
 from ottla.pacing import ANSWER_ELEMENTS_MAX, Pace, charge_elements
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
@@ -164,7 +165,7 @@ async def test_an_event_for_all_groups_waits_behind_what_is_half_done() -> None:
     async with running_node(pace=turns.pace) as node:
         await node.ask(lambda: commit(1))
         answer = await begin(node, commit(2))
-        node.coordinator.topics_deleted({"orders": bytes(16)})
+        node.coordinator.runtime.topic_changed(TopicChange.DELETED, "orders", bytes(16))
         assert not answer.done()
         await turns.take_all()
         assert (await answer).topics[0].partitions[0].error_code == ErrorCode.NONE

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,65 +12,13 @@ from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.offsets.committed import CommittedOffset
 from ottla.coordinator.offsets.records import offset_record
 from ottla.coordinator.runtime.events import TimerExpired, Unloaded
-from ottla.coordinator.runtime.runtime import PartitionState, Runtime, exhaust
+from ottla.coordinator.runtime.runtime import PartitionState
 from ottla.protocol.errors import ErrorCode
-from ottla.purgatory import Timer, VirtualClock
 from tests.coordinator.actors import Actor
-from tests.coordinator.node import START_MS, WALL_MS, Answered, MemoryLog, running_node
+from tests.coordinator.node import WALL_MS, Answered, MemoryLog, running_node
 from tests.coordinator.runtime.test_owner import make_stable
-from tests.coordinator.runtime.toy import Added, AddRequested, Tally, TallyShard, tally_record
-
-
-class Tallies:
-    """All tallies of one partition, on a timer that others may use too."""
-
-    def __init__(self, tasks: asyncio.TaskGroup, timer: Timer, log: MemoryLog, *, may_fail: bool = False) -> None:
-        self.log = log
-        self.timer = timer
-        self.notices: list[tuple[str, int, Added]] = []
-        self.failed: list[str] = []
-        self.refused: list[tuple[str, Any]] = []
-        self.resubmitted: list[tuple[str, Any]] = []
-        self.runtime: Runtime[Tally] = Runtime(
-            TallyShard,
-            log,
-            timer,
-            tasks,
-            resubmit=lambda key, event: self.resubmitted.append((key, event)),
-            refuse=lambda key, item: self.refused.append((key, item)),
-            purgatories=("Idle",),
-            notices=lambda key, timestamp_ms, notice: self.notices.append((key, timestamp_ms, notice)),
-            failed=(lambda key, _error: self.failed.append(key)) if may_fail else None,
-        )
-
-    def load(self) -> None:
-        loading = self.runtime.start_loading(0)
-        loading.shard.replay_all(self.log.records(0))
-        exhaust(self.runtime.finish_loading(0, loading))
-
-    def add(self, name: str, amount: int) -> asyncio.Future[Any]:
-        token = Answered()
-        owner = self.runtime.owners.get(name) or self.runtime.bring_in(name, Tally(name), 0)
-        owner.post(AddRequested(token, amount))
-        return token.future
-
-    @property
-    def totals(self) -> dict[str, int]:
-        return {name: owner.machine.total for name, owner in self.runtime.owners.items()}
-
-
-@asynccontextmanager
-async def running_tallies(log: MemoryLog | None = None, *, may_fail: bool = False) -> AsyncIterator[Tallies]:
-    """Tallies on a clock that stands still; afterwards no task and no timer may be left."""
-    timer = Timer(VirtualClock(START_MS, WALL_MS), loop=asyncio.get_running_loop())
-    async with asyncio.TaskGroup() as tasks:
-        tallies = Tallies(tasks, timer, log or MemoryLog(), may_fail=may_fail)
-        tallies.load()
-        try:
-            yield tallies
-        finally:
-            tallies.runtime.close()
-    assert timer.size == 0
+from tests.coordinator.runtime.toy import Added, AddRequested, TallyShard, tally_record
+from tests.coordinator.runtime.toy_node import Tallies, running_tallies
 
 
 async def test_requests_are_answered_once_they_are_written() -> None:

@@ -12,6 +12,7 @@ Appends succeed unless `refuse` says otherwise, and markers are written at once 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -27,8 +28,9 @@ from ottla.coordinator.transactions.events import (
     MarkersWritten,
     VerifyPartitionsRequested,
 )
-from ottla.coordinator.transactions.machine import Transactions, WriteMarkers
+from ottla.coordinator.transactions.machine import Transactions, WriteMarkers, replay
 from ottla.coordinator.transactions.notes import Note
+from ottla.coordinator.transactions.records import read_transaction, transaction_record
 from ottla.coordinator.transactions.shard import TransactionShard
 from ottla.coordinator.transactions.step import step
 from ottla.coordinator.transactions.transaction import TopicPartition, Transaction
@@ -86,20 +88,35 @@ class Ledger:
     def recover(self) -> None:
         """It is read anew, and has come no further than that."""
         self.timers.clear()
-        self.machine = self._new_machine()
-        TransactionShard(0, self.machine).replay_all(self.records)
+        self.machine = self.read_back()
         self.play(Loaded())
+
+    def read_back(self) -> Transactions:
+        """The machine that the log makes."""
+        machine = self._new_machine()
+        TransactionShard(0, machine).replay_all(self.records)
+        return machine
+
+    def as_written(self, transaction: Transaction) -> Transaction:
+        """What a record would say of this, and no more."""
+        _, value = transaction_record(transaction, self.config.transaction_version)
+        assert value is not None
+        return read_transaction(transaction.transactional_id, value)
 
     def play(self, event: Any) -> Any:
         """Step, and do what is asked for; returns the answer, if there is one."""
         answers = []
-        events = [event]
+        events: list[tuple[Any, Sequence[Any]]] = [(event, ())]
         while events:
-            for effect in step(self.machine, self.now_ms, events.pop(0)):
+            event, changes = events.pop(0)
+            for change in changes:
+                replay(self.machine, change)
+            for effect in step(self.machine, self.now_ms, event):
                 if isinstance(effect, Append):
-                    if self.refuse is ErrorCode.NONE:
-                        self.records += effect.records
-                    events.append(AppendCompleted(effect.completion, self.refuse))
+                    is_taken = self.refuse is ErrorCode.NONE
+                    self.records += effect.records if is_taken else ()
+                    completed = AppendCompleted(effect.completion, self.refuse)
+                    events.append((completed, effect.changes if is_taken else ()))
                 elif isinstance(effect, Reply):
                     answers.append(effect.response)
                 elif isinstance(effect, Arm):
@@ -107,7 +124,7 @@ class Ledger:
                 elif isinstance(effect, WriteMarkers):
                     self.markers.append(effect)
                     if not self.holds_markers:
-                        events.append(written(effect))
+                        events.append((written(effect), ()))
                 else:
                     assert isinstance(effect, Note)
                     self.notes.append(effect)

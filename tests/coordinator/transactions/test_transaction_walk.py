@@ -6,6 +6,7 @@ What is acknowledged is judged by the log alone, for that is all that the next c
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import settings
@@ -15,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from ottla.coordinator.transactions.machine import WriteMarkers
 from ottla.coordinator.transactions.records import read_transaction, read_transactional_id
 from ottla.coordinator.transactions.states import PREPARED, TRANSITIONS, TransactionState
-from ottla.coordinator.transactions.transaction import TopicPartition, Transaction
+from ottla.coordinator.transactions.transaction import NO_EPOCH, TopicPartition, Transaction
 from ottla.protocol.errors import ErrorCode
 from tests.coordinator.transactions.ledger import Ledger, Producer, places, written
 
@@ -170,6 +171,23 @@ class Walk(RuleBasedStateMachine):
     @invariant()
     def log_is_sane(self) -> None:
         self.look()
+
+    @invariant()
+    def what_lives_is_what_is_read_back(self) -> None:
+        """But for what no record says: markers that are written, an id or a raised epoch that could not be written."""
+        live, read = self.ledger.machine, self.ledger.read_back()
+        unwritten = {name for name, t in live.by_id.items() if t.producer_epoch == NO_EPOCH}
+        assert live.by_id.keys() - unwritten == read.by_id.keys()
+        assert (list(live.open), list(live.decided)) == (list(read.open), list(read.decided))
+        for name, transaction in read.by_id.items():
+            as_written = self.ledger.as_written(live.by_id[name])
+            assert as_written.partitions <= transaction.partitions
+            if transaction.state not in PREPARED:
+                assert as_written.partitions == transaction.partitions
+            if name in live.failed_fences:
+                assert as_written.producer_epoch >= transaction.producer_epoch
+                as_written = replace(as_written, producer_epoch=transaction.producer_epoch)
+            assert replace(as_written, partitions=transaction.partitions) == transaction
 
     def teardown(self) -> None:
         """In the end, with a log that takes everything, nothing is left undone."""

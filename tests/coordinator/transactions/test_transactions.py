@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
+from ottla.coordinator.classic.step import CLASSIC
 from ottla.coordinator.runtime.events import TimerExpired
 from ottla.coordinator.runtime.records import CorruptRecordError
 from ottla.coordinator.transactions import writing
 from ottla.coordinator.transactions.records import read_transaction, read_transactional_id, transaction_record
 from ottla.coordinator.transactions.states import TransactionState
+from ottla.coordinator.transactions.step import TRANSACTIONS
+from ottla.coordinator.transactions.time import EXPIRY_TIMER, TIMEOUT_TIMER
 from ottla.coordinator.transactions.transaction import Transaction
+from ottla.coordinator.transactions.writing import COMPLETION_TIMER, DECISION_TIMER
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
@@ -451,3 +455,11 @@ def test_a_state_that_there_is_not() -> None:
     value = b"\0\0" + TransactionLogValue(transaction_status=7).encode(0)
     with pytest.raises(CorruptRecordError):
         read_transaction("tx", value)
+
+
+def test_every_timer_of_a_partition_says_what_it_is_of() -> None:
+    """In words that no other kind of machine has, and of no member."""
+    said = [TRANSACTIONS.describe_timer(key) for key in (TIMEOUT_TIMER, EXPIRY_TIMER, COMPLETION_TIMER, DECISION_TIMER)]
+    assert [kind for kind, _ in said] == list(TRANSACTIONS.timer_kinds)
+    assert {member_id for _, member_id in said} == {None}
+    assert not {*TRANSACTIONS.timer_kinds} & {*CLASSIC.timer_kinds}

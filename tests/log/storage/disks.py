@@ -11,11 +11,26 @@ from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.log.storage.shared import Disk
-from ottla.log.storage.worker import InlineWorker
+from ottla.log.storage.worker import Then, Work
 from tests.conformance.log_storage import WALL_MS
 from tests.support.told import Told
 
 TOPIC_ID: Final = "AAAAAAAAQACAAAAAAAAAAQ"
+
+
+class InlineWorker:
+    """Does the work at once, and needs no loop."""
+
+    def do(self, work: Work, then: Then) -> None:
+        try:
+            work()
+        except OSError as error:
+            then(error)
+        else:
+            then(None)
+
+    def drain(self) -> None:
+        """All is done."""
 
 
 class OpenUntilForgotten(OpenFiles):

@@ -16,9 +16,8 @@ from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFile, ClusterFil
 from ottla.log.storage.data_dir import CLEAN_MARK, META, DataDir, DataDirRefused
 from ottla.log.storage.directory_lock import LOCK
 from ottla.log.storage.file_operations import FileOperations
-from ottla.log.storage.worker import InlineWorker
 from tests.conformance.log_storage import WALL_MS, append, content
-from tests.log.storage.disks import TOPIC_ID
+from tests.log.storage.disks import TOPIC_ID, InlineWorker
 from tests.support.running_broker import RunningBroker
 from tests.support.told import Told, told
 

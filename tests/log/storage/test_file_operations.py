@@ -15,9 +15,8 @@ import ottla.log.storage
 from ottla.broker.groups.journal_file import JournalFile
 from ottla.log.storage.data_dir import DataDir
 from ottla.log.storage.file_operations import FileOperations
-from ottla.log.storage.worker import InlineWorker
 from tests.conformance.log_storage import WALL_MS, append
-from tests.log.storage.disks import TOPIC_ID
+from tests.log.storage.disks import TOPIC_ID, InlineWorker
 from tests.support.told import Told
 
 DOOR: Final = "file_operations.py"

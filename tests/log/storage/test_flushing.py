@@ -22,9 +22,9 @@ from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.segment import AbortedTransaction
 from ottla.log.storage.shared import Disk
-from ottla.log.storage.worker import InlineWorker, Worker
+from ottla.log.storage.worker import Worker
 from tests.conformance.log_storage import WALL_MS, append, batch, content
-from tests.log.storage.disks import TOPIC_ID, after_crash, logged, new_log
+from tests.log.storage.disks import TOPIC_ID, InlineWorker, after_crash, logged, new_log
 from tests.log.storage.test_data_dir import CLUSTER_ID, OTHER_ID, sorted_out
 from tests.log.storage.test_replacing import LateWorker
 from tests.support.told import Told, told

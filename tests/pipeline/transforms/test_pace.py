@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow
 import pytest
 
-from ottla.pipeline.pacing import LEAD_SECONDS, Pace
+from ottla.pipeline.pacing import LEAD_SECONDS, ReplayPace
 from ottla.pipeline.transforms.pace import due, in_due_order
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Time:
 def played(speed: float, batches: Sequence[Sequence[int]], hand_over_seconds: float = 0.0) -> tuple[list[float], float]:
     """When each row came, after the lead, and how late the latest was at most."""
     time = Time()
-    pace = Pace(speed, time.seconds, time.sleep)
+    pace = ReplayPace(speed, time.seconds, time.sleep)
     came = []
     for piece in pace.pieces(pyarrow.RecordBatch.from_pydict({"due_ms": list(batch)}) for batch in batches):
         came += [time.now - 100 - LEAD_SECONDS] * piece.num_rows

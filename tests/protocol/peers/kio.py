@@ -36,7 +36,6 @@ NEWER: Final = {
     ("StreamsGroupHeartbeat", 1),
     ("StreamsGroupDescribe", 1),
     ("StreamsGroupTopologyDescriptionUpdate", 0),
-    ("UnregisterController", 0),
 }
 #: And the first error code that is newer.
 NEWER_ERROR_CODE_FIRST: Final = 134

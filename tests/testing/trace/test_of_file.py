@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ottla.page import as_text
 from ottla.testing.trace.of_file import NoTrace, read_traces, trace_of_lines
-from ottla.testing.trace.page import SCRIPTS, page_of
+from ottla.testing.trace.page import OWN, page_of
+from ottla.viewer.page import SCRIPTS, STYLES, as_text
 from tests.testing.trace.scenes import HOSTILE, kitchen
 
 LINE = {
@@ -83,9 +83,11 @@ def test_page_is_read_back(tmp_path: Path) -> None:
 
 
 def test_page_has_all_of_the_viewer() -> None:
-    """Each of its files, once; a script that nobody puts in is no part of it."""
-    names = {file.name for file in (files("ottla.testing.trace") / "viewer").iterdir()}
-    assert names == {*SCRIPTS, "page.css", "page.html"}
+    """Each of its files, once; a file that no page has is no part of it."""
+    own = {file.name for file in (files("ottla.testing.trace") / "viewer").iterdir()}
+    assert own == {*OWN, "trace.html"}
+    shared = {file.name for file in files("ottla.viewer").iterdir() if file.name.endswith((".js", ".css"))}
+    assert shared == {*SCRIPTS, *STYLES}
     page = page_of([], "none")
     assert page.count("class Lanes {") == page.count("--gen-a: #bfe3d8") == page.count('id="lanes"') == 1
 
