@@ -18,7 +18,7 @@ from tests.support.running_broker import RunningBroker
 
 def seams(broker: RunningBroker) -> Seams:
     server = broker.server
-    return Seams(server.cluster, server.timer, server.services, server._shared, server.faults)
+    return Seams(server.cluster, server.timer, server.services, server.shared, broker.controlled.faults)
 
 
 def hooked(broker: RunningBroker) -> list[Any]:
@@ -26,8 +26,8 @@ def hooked(broker: RunningBroker) -> list[Any]:
     server, services = broker.server, broker.server.services
     coordinators = [coordinator.runtime for one in services.coordinations for coordinator in one.of_node.values()]
     return [
-        server._shared.routes._interceptor,
-        server._shared.on_connected,
+        server.shared.routes._interceptor,
+        server.shared.on_connected,
         server.cluster.logs.wrap_storage,
         *(log._storage for log in server.cluster.logs.partitions),
         services.failover.keep_back,
