@@ -53,7 +53,7 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 
 
 #: Group coordinators and what is told of them.
-_GROUPS: Final = CoordinatedTopic(
+GROUPS: Final = CoordinatedTopic(
     name="groups",
     topic=GROUP_TOPIC,
     machine="group {}",
@@ -73,7 +73,7 @@ class GroupCoordination(Coordination[Coordinator]):
     """The group coordinators of all nodes."""
 
     def __init__(self, cluster: Cluster, timer: Timer, tasks: TaskGroup, background: Background, pace: Pace) -> None:
-        super().__init__(_GROUPS, cluster, timer, background)
+        super().__init__(GROUPS, cluster, timer, background)
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log = InternalLog(cluster, GROUP_TOPIC)
         notes = NotesToStream(cluster.events)
