@@ -40,7 +40,7 @@ class BrokerNode:
         self.timer = timer
         self.clock = clock
         self.events = cluster.events
-        #: Partitions that have moved in this turn of the loop. `delayed_operations` has the operations that wait for them.
+        #: Partitions that have moved in this turn of the loop; what waits for them is in `delayed_operations`.
         self.moved = services.moved
         self._services = services
 

@@ -1,7 +1,7 @@
 """The broker of a simulation, as the story has it: what `kafka.aio` has, where broker and test are in one loop.
 
-What waits is awaited, and lasts simulated seconds. Everything else is done at once, because the caller is inside already.
-But it is done outside of any host, be the program that asks on one: what the broker has begun goes on when that host dies.
+What waits is awaited, and lasts simulated seconds. Everything else is done at once: the caller is inside already. But
+it is done outside of any host, also for a program on one: what the broker has begun goes on when that host dies.
 """
 
 from __future__ import annotations
