@@ -13,8 +13,8 @@ without a clock, without a random source. The rooms, each of which knows only th
     runtime/    what drives machines of any kind, and loads them from an internal topic: all of asyncio is here
 
 A new kind of group is a room beside classic/ with a row (`kinds.kind.GroupKind`), and a line in `groups/kinds.py`:
-tests/coordinator/rota is one. A new internal topic is a shard of its own on another runtime, as in
-tests/coordinator/runtime/toy.py.
+tests/coordinator/rota is one. A new internal topic is a shard of its own on another runtime:
+tests/coordinator/runtime/toy.py is one.
 
 Kafka: org.apache.kafka.coordinator.group, the classic groups; org.apache.kafka.coordinator.common.runtime.
 """
