@@ -14,7 +14,7 @@ from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.internal.coordinated_topic import CoordinatedTopic
 from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.log import InternalLog
-from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
+from ottla.broker.upkeep.periodic_task import PAUSE_MS_MIN
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator

@@ -17,7 +17,7 @@ from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.log import InternalLog
 from ottla.broker.transactions.markers import MAY_BE_WRITABLE, Groups, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
-from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
+from ottla.broker.upkeep.periodic_task import PAUSE_MS_MIN
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
