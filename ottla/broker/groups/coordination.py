@@ -56,7 +56,7 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 
 
 #: Group coordinators and what is told of them.
-_GROUPS: Final = CoordinatedTopic(
+GROUPS: Final = CoordinatedTopic(
     name="groups",
     topic=GROUP_TOPIC,
     machine="group {}",
@@ -86,7 +86,7 @@ class GroupCoordination(Coordination[Coordinator]):
         wrap_group_log: WrapGroupLog | None,
     ) -> None:
         """`wrap_group_log`: what is to stand around the group log, if anything is."""
-        super().__init__(_GROUPS, cluster, timer, background)
+        super().__init__(GROUPS, cluster, timer, background)
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log: GroupLog = InternalLog(cluster, GROUP_TOPIC)
         if wrap_group_log is not None:

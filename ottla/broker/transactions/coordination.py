@@ -52,7 +52,7 @@ def transaction_config(settings: Settings, partitions_count: int) -> Transaction
 
 
 #: Transaction coordinators and what is told of them. All ids of a partition are one machine; its key is the partition.
-_TRANSACTIONS: Final = CoordinatedTopic(
+TRANSACTIONS: Final = CoordinatedTopic(
     name="transactions",
     topic=TRANSACTION_TOPIC,
     machine="partition {} of __transaction_state",
@@ -78,7 +78,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         pace: Pace,
         groups: Groups,
     ) -> None:
-        super().__init__(_TRANSACTIONS, cluster, timer, background)
+        super().__init__(TRANSACTIONS, cluster, timer, background)
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
         transaction_log = InternalLog(cluster, TRANSACTION_TOPIC)
         notes = TransactionNotes(cluster.events)
