@@ -10,9 +10,9 @@ Bytes from outside are hostile, so decoding follows three rules:
    section over 10,000, as in Kafka 4.4.
 3. A varint has at most five bytes.
 
-Arrays of more than a `FEW` elements are counted, and walked with breath in between: see `pacing`. Short arrays are
-counted with what they are in, if that is an element of a long one; alone they are not worth it. With the elements of
-long arrays their texts are counted too, by the memory they take.
+Arrays of more than a `FEW` elements are counted, and the task may be suspended between their elements: see `pacing`.
+Short arrays are counted with what they are in, if that is an element of a long one; alone they are not worth it. With
+the elements of long arrays their texts are counted too, by the memory they take.
 
 Bytes left over after a message are ignored, as Kafka ignores them.
 """

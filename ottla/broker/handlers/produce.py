@@ -37,7 +37,7 @@ from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
 from ottla.log.producer_state import Verification
-from ottla.pacing import paced
+from ottla.pacing import paced, paced_each
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -150,7 +150,7 @@ def _append_all(
     acks = request.acks
     lagging: list[PendingAcks] = []
     appended = {}
-    for key in list(sent) if call.is_brief else paced(list(sent), 1):
+    for key in paced_each(list(sent)):
         verification = verifications.get(key) if verifications else None
         appended[key] = _append(key[1], sent.pop(key), acks, call, lagging, verification)  # and lets go of it
     results = appended | results
@@ -196,7 +196,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
     #: Whose records are null, unless the partition is listed again with others.
     without_records: dict[Key, None] = {}
     is_transactional = False
-    for listed_topic in request.topic_data if is_brief else paced(request.topic_data):
+    for listed_topic in paced(request.topic_data):
         if version >= 13:
             name: str | bytes = listed_topic.topic_id
             topic = cluster.topics_by_id.get(listed_topic.topic_id)
@@ -207,7 +207,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             call, AclOperation.WRITE, AclResourceType.TOPIC, listed_topic.name if topic is None else topic.name
         )
         partitions = listed_topic.partition_data
-        for listed in partitions if is_brief else paced(partitions, 1):
+        for listed in paced(partitions):
             key = name, listed.index
             try:
                 header, batch = only_batch(listed.records, version)
@@ -302,7 +302,7 @@ def _append(
 def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
     topics: dict[str | bytes, ProduceResponse.TopicProduceResponse] = {}
     endpoints: dict[int, ProduceResponse.NodeEndpoint] = {}
-    for (name, index), result in results.items() if call.is_brief else paced(results.items()):
+    for (name, index), result in paced(results.items()):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = (
