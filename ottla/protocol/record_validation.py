@@ -116,8 +116,8 @@ def only_batch(records: Buffer | None, api_version: int) -> tuple[BatchHeader, m
 def prepare_append(batch: Buffer, header: BatchHeader, rules: AppendRules, *, now_ms: int) -> PreparedBatch:
     """Check a producer's batch against the topic's rules, and make it what the log keeps. Raises `BatchError`.
 
-    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec. May take
-    breath: whoever calls this looks at the log anew afterwards.
+    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec. The task
+    may be suspended in here: the caller looks at the log anew afterwards.
     """
     _check_batch(batch, header, rules.max_message_bytes)
     source = _codec_of(header.attributes)

@@ -30,10 +30,10 @@ from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
 from ottla.protocol.messages.join_group import JoinGroupRequest
 from ottla.protocol.messages.leave_group import LeaveGroupRequest
 from ottla.protocol.record_building import build_batch
-from ottla.protocol.record_validation import only_batch
 from ottla.purgatory import VirtualClock
 from ottla.settings.settings import Settings
 from tests.broker.scene import Log, Scene
+from tests.log.partitions import produce
 from tests.support.client import Client
 from tests.support.wire import Connection, ConnectionClosedError
 
@@ -236,8 +236,7 @@ def test_a_full_store_in_memory_is_told_once_for_each_topic() -> None:
     scene = Scene(settings={"ottla.log.bytes.max": "1000"})
     topic = scene.create("orders", 2)
     for partition in (*topic.partitions, *topic.partitions):
-        header, batch = only_batch(build_batch([(None, b"x" * 2_000)], timestamp_ms=0), 9)
-        partition.append_as_leader(batch, header, 0)
+        produce(partition, build_batch([(None, b"x" * 2_000)], timestamp_ms=0), wall_ms=0)
     (line,) = scene.log.named("log.full")
     assert (line["topic"], line["partition"], line["limit"]) == ("orders", 0, "ottla.log.bytes.max")
     assert "raise ottla.log.bytes.max, lower retention.ms" in line["reason"]
