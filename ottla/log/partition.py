@@ -28,6 +28,7 @@ from ottla.log.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker, build_marker
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import NONE, ErrorCode
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_validation import PreparedBatch, prepare_append
 from ottla.protocol.records import LOG_APPEND_TIME, BatchHeader, placed_head, read_header
 
