@@ -3,8 +3,7 @@
 Every connection has a principal: ANONYMOUS, for no listener asks clients who they are. What a principal may do is the
 broker's authorizer's to say; the one that is there when the user brings none allows all.
 
-Who produces is asked about, who has transactions, and who administers the cluster: the table in
-tests/broker/handlers/test_access.py has the requests. Members of groups and readers are not.
+What is asked for each request is a table: `ottla.broker.security.guards`.
 
 Kafka: KafkaPrincipal, server/authorizer/Authorizer.java.
 """

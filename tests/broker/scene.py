@@ -21,6 +21,7 @@ from ottla.broker.lifecycle.platform import Platform
 from ottla.broker.network.call import Call
 from ottla.broker.node.broker_node import BrokerNode
 from ottla.broker.reporting.log_lines import LogLines
+from ottla.broker.security.guards import guarded
 from ottla.broker.upkeep.housekeeping import Housekeeping
 from ottla.cluster.address import Address
 from ottla.cluster.topic import Topic
@@ -70,8 +71,12 @@ class AllowsNothing:
     """Lets nobody do anything but what is listed, and keeps what it was asked."""
 
     def __init__(self, *but: tuple[AclOperation, AclResourceType, str]) -> None:
-        self._but = but
+        self._but = list(but)
         self.asked: list[tuple[AclOperation, AclResourceType, str]] = []
+
+    def forbid(self, operation: AclOperation, resource_type: AclResourceType, name: str) -> None:
+        """Take a right away."""
+        self._but.remove((operation, resource_type, name))
 
     def allows(
         self,
@@ -164,7 +169,7 @@ class Scene:
         handler = import_module(f"ottla.broker.handlers.{api.module}")
         call = FakeCall(self.nodes[node_id], version, listener_name, client_id, self.authorizer)
         arrived = type(request).decode(request.encode(version), version)
-        response = handler.handle(arrived, cast(Call, call)) or call.answered
+        response = guarded(api.name, handler.handle, handler.refuse)(arrived, cast(Call, call)) or call.answered
         assert response is not None, f"{api.name} was parked"
         return api.response.decode(response.encode(version), version)
 

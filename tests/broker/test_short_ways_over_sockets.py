@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ottla.broker.network.interception import InterceptedCall
 from ottla.protocol.headers import encode_request_header
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
@@ -26,7 +27,6 @@ from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock
-from ottla.security.authorizer import AllowAll
 from tests.log.partitions import batch_of, numbered
 from tests.support.batches import TIMESTAMP, batch, record, stored
 from tests.support.client import api_of
@@ -40,11 +40,14 @@ LAST_VERSION: Final = 0
 LAST_ID: Final = 1_000
 
 
-class Lenient:
-    """Allows everything, and is asked."""
+class Passing:
+    """An interceptor that lets everything pass. While there is one, no short way is taken."""
 
-    allows = AllowAll.allows
-    allows_on_some = AllowAll.allows_on_some
+    def request(self, call: InterceptedCall) -> None:
+        call.proceed()
+
+    def answer(self, call: InterceptedCall, response: Message | None) -> None:
+        call.leave(response)
 
 
 def produce(data: list[bytes | None], acks: int, index: int, name: str) -> ProduceRequest:
@@ -159,8 +162,9 @@ def brokers() -> Iterator[tuple[RunningBroker, RunningBroker]]:
     """The first has short ways."""
     with (
         RunningBroker(clock=VirtualClock(wall_ms=TIMESTAMP)) as short,
-        RunningBroker(clock=VirtualClock(wall_ms=TIMESTAMP), authorizer=Lenient()) as long,
+        RunningBroker(clock=VirtualClock(wall_ms=TIMESTAMP)) as long,
     ):
+        long.look(lambda: long.server.shared.routes.intercept(Passing()))
         yield short, long
 
 

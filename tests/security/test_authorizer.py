@@ -97,13 +97,15 @@ def test_without_an_authorizer_everybody_may_do_everything() -> None:
 def test_authorizer_is_asked_for_each_operation_of_each_resource() -> None:
     """With who asks, and from where. Who may not describe the cluster may do nothing to it."""
     read, write, describe = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE
-    authorizer = Strict((read, "orders"), (describe, "g"), (AclOperation.ALTER, "kafka-cluster"), (write, "other"))
+    create = AclOperation.CREATE
+    of_topic = [(operation, "orders") for operation in (read, create, describe)]
+    authorizer = Strict(*of_topic, (describe, "g"), (AclOperation.ALTER, "kafka-cluster"), (write, "other"))
     with RunningBroker(authorizer=authorizer) as broker, Client(broker.bootstrap) as client:
         assert told(client) == {
-            "Metadata": [0, bits(read)],
+            "Metadata": [0, bits(read, create, describe)],
             "DescribeCluster": [0],
             "DescribeGroups": [bits(describe)],
-            "DescribeTopicPartitions": [bits(read)],
+            "DescribeTopicPartitions": [bits(read, create, describe)],
         }
         assert set(authorizer.asked) == {(ANONYMOUS, "/127.0.0.1", resource_type) for resource_type in TOLD}
         authorizer.allowed.add((describe, "kafka-cluster"))

@@ -63,13 +63,13 @@ _GUARDS: Final = {
 }
 
 
-def check_may_alter(call: Call, resource_type: int, name: str) -> None:
-    """Raise `Refused` if the client may not alter the configs of this resource. What is no resource guards nothing."""
+def check_may(call: Call, operation: AclOperation, resource_type: int, name: str) -> None:
+    """Raise `Refused` if the client may not describe, or alter, these configs. What is no resource guards nothing."""
     if resource_type not in RESOURCE_TYPES:
         return
     guard, error_code, word = _GUARDS[ResourceType(resource_type)]
     guarded = CLUSTER_NAME if guard is AclResourceType.CLUSTER else name
-    if not call.authorizer.allows(call.principal, call.client_host, AclOperation.ALTER_CONFIGS, guard, guarded):
+    if not call.authorizer.allows(call.principal, call.client_host, operation, guard, guarded):
         raise Refused(error_code, f"{word} authorization failed.")
 
 

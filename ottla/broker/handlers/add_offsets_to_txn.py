@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from ottla.broker.internal.coordinators import group_partition
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.transactions.answers import errors_of
 from ottla.coordinator.transactions.decisions import as_known
 from ottla.coordinator.transactions.events import AddPartitionsRequested
-from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
-from ottla.security.authorizer import AclOperation, AclResourceType
 
 
 class _Added:
@@ -37,10 +34,6 @@ class _Added:
 
 
 def handle(request: AddOffsetsToTxnRequest, call: Call) -> AddOffsetsToTxnResponse | None:
-    if not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id):
-        return refuse(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if not allows(call, AclOperation.READ, AclResourceType.GROUP, request.group_id):
-        return refuse(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     place = GROUP_TOPIC, group_partition(call.node.cluster, request.group_id)
     call.node.transaction_coordinator.submit(
         AddPartitionsRequested(

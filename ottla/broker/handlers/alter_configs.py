@@ -16,13 +16,14 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterCon
 
 from __future__ import annotations
 
-from ottla.broker.configs.changes import change_each, check_keys, check_may_alter
+from ottla.broker.configs.changes import change_each, check_keys, check_may
 from ottla.broker.configs.resource import ResourceType
 from ottla.broker.configs.resources import find_resource
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from ottla.security.authorizer import AclOperation
 
 _Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -45,7 +46,7 @@ def _replace(asked: AlterConfigsRequest.AlterConfigsResource, call: Call, *, val
     check_keys((config.name for config in asked.configs), null)
     if asked.resource_type == ResourceType.BROKER_LOGGER:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {asked.resource_type}")
-    check_may_alter(call, asked.resource_type, asked.resource_name)
+    check_may(call, AclOperation.ALTER_CONFIGS, asked.resource_type, asked.resource_name)
     resource = find_resource(asked.resource_type, asked.resource_name, call.node)
     texts = {config.name: config.value for config in asked.configs if config.value is not None}
     resource.check(texts)

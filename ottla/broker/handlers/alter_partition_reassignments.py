@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.partition_access import find_partition
 from ottla.cluster.placement import check_replicas
 from ottla.cluster.reassignment import needs_unclean_election
@@ -32,7 +31,6 @@ from ottla.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
-from ottla.security.authorizer import AclOperation
 
 if TYPE_CHECKING:
     from ottla.broker.node.broker_node import BrokerNode
@@ -59,8 +57,6 @@ class _Changes:
 
 
 def handle(request: AlterPartitionReassignmentsRequest, call: Call) -> AlterPartitionReassignmentsResponse:
-    if not allows_on_cluster(call, AclOperation.ALTER):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if not request.topics:
         return AlterPartitionReassignmentsResponse()
     if request.timeout_ms <= 0:

@@ -15,13 +15,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.log_dirs import log_dir
 from ottla.cluster.partition_access import find_accessible
 from ottla.pacing import paced, yield_turn
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
-from ottla.security.authorizer import AclOperation
 
 #: The longest name of `topic-partition.<id>-future`, and how much of it the end takes. Kafka: UnifiedLog.
 _DIRECTORY_NAME_LENGTH_MAX: Final = 255
@@ -32,8 +30,6 @@ _Partition = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
 
 
 def handle(request: AlterReplicaLogDirsRequest, call: Call) -> AlterReplicaLogDirsResponse:
-    if not allows_on_cluster(call, AclOperation.ALTER):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     paths: dict[str, dict[int, str]] = {}
     for path, topic in _topics(request):
         paths.setdefault(topic.name, {}).update((index, path) for index in paced(topic.partitions))

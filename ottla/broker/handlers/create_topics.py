@@ -22,6 +22,7 @@ from typing import TypeAlias
 from ottla.broker.configs.entries import ConfigEntry
 from ottla.broker.configs.topic_configs import configs_at_creation
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows, allows_on_cluster, asks
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic_creation import (
     BROKER_DEFAULT,
@@ -34,6 +35,7 @@ from ottla.cluster.topic_names import METADATA_TOPIC
 from ottla.pacing import paced, paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _Result = CreateTopicsResponse.CreatableTopicResult
 _Shown = CreateTopicsResponse.CreatableTopicConfigs
@@ -48,6 +50,8 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
     if sum(_partitions(topic, call) for topic in wanted) > PARTITIONS_AT_ONCE_MAX:
         return refuse(request, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    denied = [topic.name for topic in wanted if not _may_create(call, topic.name)] if asks(call) else []
+    wanted = [topic for topic in wanted if topic.name not in denied]
     name_refusals = {topic.name: _name_refusal(topic.name, call) for topic in paced(wanted)}
     results = []
     shown: _ShownConfigs = {}
@@ -61,6 +65,9 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
             results.append(_create(_new_topic(topic), call, shown, validate_only=request.validate_only))
         except Refused as refused:
             results.append(_Result(topic.name, error_code=refused.error_code, error_message=refused.message))
+    for name in denied:
+        text = "Authorization failed."
+        results.append(_Result(name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=text))
     for name, times in times_listed.items():
         if times > 1:
             text = "Duplicate topic name."
@@ -75,6 +82,12 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
 def refuse(request: CreateTopicsRequest, error_code: ErrorCode, message: str | None = None) -> CreateTopicsResponse:
     return CreateTopicsResponse(
         topics=[_Result(topic.name, error_code=error_code, error_message=message) for topic in request.topics]
+    )
+
+
+def _may_create(call: Call, name: str) -> bool:
+    return allows_on_cluster(call, AclOperation.CREATE) or allows(
+        call, AclOperation.CREATE, AclResourceType.TOPIC, name
     )
 
 
@@ -110,6 +123,9 @@ def _create(topic: NewTopic, call: Call, shown: _ShownConfigs, *, validate_only:
     topic_id = cluster.new_uuid()
     if not validate_only:
         cluster.create_topic(topic.name, assignment, configs, topic_id, call.client_id)
+    if not allows(call, AclOperation.DESCRIBE_CONFIGS, AclResourceType.TOPIC, topic.name):
+        error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return _Result(topic.name, topic_id, error_message=None, topic_config_error_code=error, configs=None)
     return _Result(
         topic.name,
         topic_id,

@@ -17,12 +17,14 @@ from __future__ import annotations
 from collections import Counter
 
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows, allows_on_cluster, asks
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from ottla.protocol.primitives import ZERO_UUID
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
 
@@ -37,6 +39,11 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
     names, topic_ids = _wanted(request, results)
     if (names or 1 in topic_ids.values()) and request.timeout_ms <= 0:
         return refuse(request, ErrorCode.REQUEST_TIMED_OUT)
+    deletes_all = not asks(call) or allows_on_cluster(call, AclOperation.DELETE)
+
+    def may(operation: AclOperation, name: str) -> bool:
+        return deletes_all or allows(call, operation, AclResourceType.TOPIC, name)
+
     doomed: dict[bytes, Topic] = {}
     for topic_id, times in paced(topic_ids.items()):
         topic = cluster.topics_by_id.get(topic_id)
@@ -48,7 +55,9 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
             doomed[topic_id] = topic
     for name in paced(names):
         topic = cluster.topics.get(name)
-        if topic is None:
+        if not may(AclOperation.DESCRIBE, name):
+            results.append(_refusal(name, ZERO_UUID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        elif topic is None:
             results.append(_refusal(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         elif topic.topic_id in topic_ids:
             doomed.pop(topic.topic_id, None)
@@ -59,6 +68,10 @@ def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
     for topic in paced(doomed.values()):
         if cluster.topics_by_id.get(topic.topic_id) is not topic:  # somebody else was quicker
             results.append(_refusal(topic.name, topic.topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            continue
+        if not may(AclOperation.DELETE, topic.name):
+            shown = topic.name if may(AclOperation.DESCRIBE, topic.name) else None
+            results.append(_refusal(shown, topic.topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
             continue
         try:
             cluster.delete_topic(topic, call.client_id)

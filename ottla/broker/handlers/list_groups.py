@@ -10,11 +10,20 @@ Kafka: GroupCoordinatorService.listGroups.
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows, allows_on_cluster, asks
 from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 
 def handle(request: ListGroupsRequest, call: Call) -> ListGroupsResponse:
-    return call.node.coordinator.list_groups(request)
+    response = call.node.coordinator.list_groups(request)
+    if asks(call) and not allows_on_cluster(call, AclOperation.DESCRIBE):
+        response.groups = [
+            group
+            for group in response.groups
+            if allows(call, AclOperation.DESCRIBE, AclResourceType.GROUP, group.group_id)
+        ]
+    return response
 
 
 def refuse(request: ListGroupsRequest, error_code: int) -> ListGroupsResponse:

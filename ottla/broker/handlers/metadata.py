@@ -19,10 +19,11 @@ leaves out the replicas that are down. Kafka: KafkaApis.handleTopicMetadataReque
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows, allows_on_cluster, asks
 from ottla.broker.security.authorized_operations import (
     NOT_ASKED,
     authorized_cluster_operations,
@@ -36,7 +37,7 @@ from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ottla.protocol.primitives import ZERO_UUID
-from ottla.security.authorizer import AclResourceType
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _Topic = MetadataResponse.MetadataResponseTopic
 
@@ -44,12 +45,21 @@ _Topic = MetadataResponse.MetadataResponseTopic
 _WITHOUT_LISTENER_NOT_FOUND: Final = 5
 
 
+#: The name, or what may be done with it, is not to be known.
+_WITHOUT_OPERATIONS: Final = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
 def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     cluster = call.node.cluster
     addresses = cluster.addresses_on(call.listener_name)
     asked = request.topics
+    is_guarded = asks(call)
+
+    def may_see(name: str) -> bool:
+        return not is_guarded or allows(call, AclOperation.DESCRIBE, AclResourceType.TOPIC, name)
+
     if asked is None or (call.api_version == 0 and not asked):
-        found = [_describe(topic, addresses) for topic in paced(list(cluster.topics.values()))]
+        found = [_describe(topic, addresses) for topic in paced(list(cluster.topics.values())) if may_see(topic.name)]
     else:
         nameless = any(topic.name is None for topic in paced(asked))
         topic_ids = [topic.topic_id for topic in paced(asked) if topic.topic_id != ZERO_UUID]
@@ -58,17 +68,24 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         if nameless and not topic_ids:
             return refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         if topic_ids:
-            found = [_by_id(topic_id, cluster, addresses) for topic_id in paced(dict.fromkeys(topic_ids))]
+            found = [_by_id(topic_id, cluster, addresses, may_see) for topic_id in paced(dict.fromkeys(topic_ids))]
         else:
             create = request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]
             names = dict.fromkeys(topic.name or "" for topic in paced(asked))
-            found = [_by_name(name, cluster, addresses, create=create) for name in paced(names)]
+            found = [
+                _by_name(name, cluster, addresses, create=create and (not is_guarded or _may_create(call, name)))
+                if may_see(name)
+                else _Topic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name, is_internal=name in INTERNAL_TOPICS)
+                for name in paced(names)
+            ]
+            if is_guarded and request.allow_auto_topic_creation and cluster.settings["auto.create.topics.enable"]:
+                _refuse_creation(found, call)
     if call.api_version <= _WITHOUT_LISTENER_NOT_FOUND:
         for topic in found:
             _simplify(topic, call.api_version)
     if request.include_topic_authorized_operations:
         for topic in found:
-            if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
+            if topic.error_code not in _WITHOUT_OPERATIONS:
                 topic.topic_authorized_operations = authorized_operations(call, AclResourceType.TOPIC, topic.name or "")
     return MetadataResponse(
         brokers=[
@@ -91,11 +108,28 @@ def refuse(request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
     )
 
 
+def _may_create(call: Call, name: str) -> bool:
+    return allows_on_cluster(call, AclOperation.CREATE) or allows(
+        call, AclOperation.CREATE, AclResourceType.TOPIC, name
+    )
+
+
+def _refuse_creation(found: list[MetadataResponse.MetadataResponseTopic], call: Call) -> None:
+    """Of topics that the client may describe and that there are not: tell it which it may not create either."""
+    for topic in found:
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not _may_create(call, topic.name or ""):
+            topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
 def _by_id(
-    topic_id: bytes, cluster: Cluster, addresses: Mapping[int, Address]
+    topic_id: bytes, cluster: Cluster, addresses: Mapping[int, Address], may_see: Callable[[str], bool]
 ) -> MetadataResponse.MetadataResponseTopic:
     topic = cluster.topics_by_id.get(topic_id)
-    return _Topic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) if topic is None else _describe(topic, addresses)
+    if topic is None:
+        return _Topic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
+    if not may_see(topic.name):
+        return _Topic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic_id)
+    return _describe(topic, addresses)
 
 
 def _by_name(

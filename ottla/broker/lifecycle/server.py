@@ -30,6 +30,7 @@ from ottla.broker.upkeep.housekeeping import Housekeeping
 from ottla.cluster.address import Address
 from ottla.events.stream import Stream
 from ottla.purgatory import Timer
+from ottla.security.authorizer import AllowAll
 from ottla.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ottla.broker.lifecycle.attachment import Attachment
     from ottla.broker.network.call import CallRecorder
     from ottla.broker.network.connection import Connection
+    from ottla.broker.network.routes import PutGuard
     from ottla.broker.node.services import Services
     from ottla.broker.reporting.structured_log import Log
     from ottla.cluster.cluster import Cluster
@@ -78,7 +80,7 @@ class Server:
         #: The parts of the broker, once it runs.
         self.parts: Assembly
         #: What all connections share.
-        self.shared = Shared(settings["socket.request.max.bytes"], authorizer)
+        self.shared = Shared(settings["socket.request.max.bytes"], authorizer, _guard_of(authorizer))
         self.sockets = Sockets(endpoints, self.shared)
         self._attachments: list[Attachment] = []
         self._stopping = asyncio.Event()
@@ -203,3 +205,12 @@ class Server:
                 connection.hold()
             else:
                 connection.let_go()
+
+
+def _guard_of(authorizer: Authorizer | None) -> PutGuard | None:
+    """What has routes ask this authorizer; None: there is nothing to ask."""
+    if authorizer is None or isinstance(authorizer, AllowAll):
+        return None
+    from ottla.broker.security.guards import guarded
+
+    return guarded

@@ -292,7 +292,7 @@ class Connection(AnswerQueue):
         try:
             if route.flexible:
                 position = skip_header_tags(frame, position)
-            body = route.answer_plain(frame, position, route.version, self.node)
+            body = route.answer_plain(frame, position, route.version, self.node, self)
         except Exception as error:
             call = new_call(self, route, correlation_id, *route.decode(frame, client_id_length))
             self._unanswered.append(call)

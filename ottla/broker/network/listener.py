@@ -24,7 +24,7 @@ from ottla.broker.network.limits import (
     UNREAD_BYTES_MAX,
 )
 from ottla.broker.network.outbox import Outbox
-from ottla.broker.network.routes import Routes
+from ottla.broker.network.routes import PutGuard, Routes
 from ottla.broker.node.broker_node import BrokerNode
 from ottla.events.kind import Kind
 from ottla.events.kinds.event_kind import EventKind
@@ -56,12 +56,14 @@ HoldAddress: TypeAlias = Callable[[int, Any], Awaitable[HeldAddress]]
 class Shared:
     """What all connections share: the receive buffer, the routes so far, what is held for clients, the authorizer."""
 
-    def __init__(self, request_bytes_max: int = 0, authorizer: Authorizer | None = None) -> None:
-        """`authorizer`: None allows every client everything."""
+    def __init__(
+        self, request_bytes_max: int = 0, authorizer: Authorizer | None = None, guard: PutGuard | None = None
+    ) -> None:
+        """`authorizer`: None allows every client everything; with one, `guard` has routes ask it."""
         _keep_large_blocks()
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.authorizer: Authorizer = authorizer or AllowAll()
-        self.routes = Routes(has_short_ways=isinstance(self.authorizer, AllowAll))
+        self.routes = Routes(guard)
         #: Called with each connection that was just made, and may end it; None: all connections stay.
         self.on_connected: Callable[[Connection], object] | None = None
         #: Keeps all requests and their answers; None: nothing does.

@@ -40,9 +40,9 @@ class Beginning(Protocol):
 
 #: Gets a frame, the request that was decoded from it, and its version; None: it is not worth remembering.
 BeginningOf: TypeAlias = Callable[[bytes, Any, int], Beginning | None]
-#: From (frame, where the body begins, version, node that was asked) to the answer's body; None: nothing has happened,
-#: and the request goes to the handler.
-AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode], bytes | None]"
+#: From (frame, where the body begins, version, node that was asked, connection) to the answer's body; None: nothing has
+#: happened, and the request goes to the handler.
+AnswerPlain: TypeAlias = "Callable[[bytes, int, int, BrokerNode, Any], bytes | None]"
 
 #: Gets the decoded request and its `Call`; None: the call is going to be answered later.
 Handler: TypeAlias = Callable[[Message, Any], Message | None]

@@ -6,11 +6,12 @@ that only ever sees heartbeats has never loaded CreateTopics. What is not served
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.broker.network.apis import SERVED
-from ottla.broker.network.route import Route
+from ottla.broker.network.route import Handler, Refuse, Route
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import API_VERSIONS_KEY
 from ottla.protocol.primitives import Message
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 #: In place of a body that can't be read.
 _NO_REQUEST: Final = Message()
 _KEY_AND_VERSION: Final = Struct(">hh")
+
+
+#: From an API's name, its handler and how it refuses to the handler behind its guards.
+PutGuard: TypeAlias = Callable[[str, Handler, Refuse], Handler]
 
 
 class NotServed(Exception):
@@ -43,10 +48,10 @@ def _unknown_api_versions(version: int) -> Route:
 class Routes:
     """All routes made so far, by the four bytes a frame begins with."""
 
-    def __init__(self, *, has_short_ways: bool = True) -> None:
-        """`has_short_ways`: whether every client may do everything, for short ways ask no authorizer."""
+    def __init__(self, guard: PutGuard | None = None) -> None:
+        """`guard`: puts the authorizer's questions before a handler; None: every client may do everything."""
         self._routes: dict[bytes, Route] = {}
-        self._has_short_ways = has_short_ways
+        self._guard = guard
         self._interceptor: Interceptor | None = None
         #: The quick way in, for routes that exist already.
         self.get = self._routes.get
@@ -64,7 +69,10 @@ class Routes:
             raise NotServed(
                 f"{name} v{version} is not served, only v{served.version_first_served}–v{served.version_last}"
             )
-        route = self._routes[key_and_version] = self._directed(Route(key, version))
+        route = Route(key, version)
+        if self._guard is not None:
+            route.handler = self._guard(route.name, route.handler, route.refuse)
+        self._routes[key_and_version] = self._directed(route)
         return route
 
     def intercept(self, interceptor: Interceptor | None) -> None:
@@ -76,7 +84,7 @@ class Routes:
     def _directed(self, route: Route) -> Route:
         """The route, leading to its handler, past the interceptor if there is one."""
         interceptor = self._interceptor
-        route.answer_plain = route.short_way if self._has_short_ways and interceptor is None else None
+        route.answer_plain = route.short_way if interceptor is None else None
         if interceptor is None:
             route.handle = route.handler
         else:

@@ -8,8 +8,8 @@ partitions beside it, compression, acks=0, replicas that lag, a transaction whos
 and all that is to be refused. So the short way knows no error of a client's; and the long way alone would answer the
 same bytes, and leave the same log.
 
-It is not taken while requests are intercepted (faults, barriers) or recorded, nor where an
-authorizer is to be asked: see `network.connection` and `network.routes`.
+It is not taken while requests are intercepted (faults, barriers) or recorded: see `network.connection` and
+`network.routes`. Where an authorizer says no, the long way asks again, and refuses.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from ottla.protocol.messages.produce import ProduceResponse
 from ottla.protocol.plain_batch import read_plain_batch
 from ottla.protocol.primitives import ZERO_UUID, DecodeError, read_length, read_string_length
 from ottla.protocol.records import TRANSACTIONAL_FLAG
+from ottla.security.authorizer import AclOperation, AclResourceType, AllowAll
 
 if TYPE_CHECKING:
+    from ottla.broker.network.call import CallConnection
     from ottla.broker.node.broker_node import BrokerNode
 
 #: The versions that it knows: their answers have log_start_offset.
@@ -60,10 +62,13 @@ _MARKED: Final = AppendResult(NONE, 0x0123456789ABCDEF, log_append_time_ms=-1, l
 _Found: TypeAlias = tuple[str | None, int, str | bytes, int, int, int]
 
 
-def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) -> bytes | None:
+def answer_plain(
+    frame: bytes, position: int, version: int, node: BrokerNode, client: CallConnection | None = None
+) -> bytes | None:
     """Append what the request holds, and return the answer's body; None: the request is left to the long way.
 
-    `position`: where its body begins. In a fiber the task may be suspended meanwhile.
+    `position`: where its body begins. `client`: the connection that it came by, which may have to be allowed to write;
+    None: it is. In a fiber the task may be suspended meanwhile.
     """
     try:
         found = (_find_flexible if version >= _FLEXIBLE_SINCE else _find)(frame, position, version)
@@ -76,6 +81,8 @@ def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) ->
     topic = cluster.topics.get(key) if isinstance(key, str) else cluster.topics_by_id.get(key)
     partition = find_partition(topic, index)
     if topic is None or partition is None or topic.is_internal:
+        return None
+    if client is not None and not _may_write(client, topic.name, transactional_id):
         return None
     wall_ms = node.clock.wall_ms()
     attributes = 0 if transactional_id is None else TRANSACTIONAL_FLAG
@@ -108,6 +115,17 @@ def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) ->
     if result.error is ErrorCode.KAFKA_STORAGE_ERROR:  # it has been tried
         return _encode(version, key, index, result)
     return None
+
+
+def _may_write(client: CallConnection, topic: str, transactional_id: str | None) -> bool:
+    authorizer = client.listener.authorizer
+    if type(authorizer) is AllowAll:
+        return True
+    principal, host = client.principal, client.client_host
+    return authorizer.allows(principal, host, AclOperation.WRITE, AclResourceType.TOPIC, topic) and (
+        transactional_id is None
+        or authorizer.allows(principal, host, AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, transactional_id)
+    )
 
 
 def _find(frame: bytes, position: int, _version: int) -> _Found | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.security.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
+from ottla.security.authorizer import CLUSTER_NAME, AclOperation, AclResourceType, AllowAll
 
 if TYPE_CHECKING:
     from ottla.broker.network.call import Call
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 def allows(call: Call, operation: AclOperation, resource_type: AclResourceType, resource_name: str) -> bool:
     """Whether this client may do this to that resource."""
     return call.authorizer.allows(call.principal, call.client_host, operation, resource_type, resource_name)
+
+
+def asks(call: Call) -> bool:
+    """Whether the authorizer may say no: else a handler need not look at what each item is about."""
+    return type(call.authorizer) is not AllowAll
 
 
 def allows_on_cluster(call: Call, operation: AclOperation) -> bool:

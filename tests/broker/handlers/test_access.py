@@ -20,17 +20,34 @@ from ottla.protocol.messages.create_acls import CreateAclsRequest
 from ottla.protocol.messages.create_partitions import CreatePartitionsRequest
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.delete_acls import DeleteAclsRequest
+from ottla.protocol.messages.delete_groups import DeleteGroupsRequest
+from ottla.protocol.messages.delete_records import DeleteRecordsRequest
+from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.describe_acls import DescribeAclsRequest
 from ottla.protocol.messages.describe_cluster import DescribeClusterRequest
+from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
+from ottla.protocol.messages.describe_groups import DescribeGroupsRequest
 from ottla.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from ottla.protocol.messages.describe_producers import DescribeProducersRequest
+from ottla.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from ottla.protocol.messages.elect_leaders import ElectLeadersRequest
 from ottla.protocol.messages.end_txn import EndTxnRequest
+from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
+from ottla.protocol.messages.heartbeat import HeartbeatRequest
 from ottla.protocol.messages.init_producer_id import InitProducerIdRequest
+from ottla.protocol.messages.join_group import JoinGroupRequest
+from ottla.protocol.messages.leave_group import LeaveGroupRequest
+from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.list_transactions import ListTransactionsRequest
+from ottla.protocol.messages.metadata import MetadataRequest
+from ottla.protocol.messages.offset_commit import OffsetCommitRequest
+from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
+from ottla.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from ottla.protocol.messages.produce import ProduceRequest
+from ottla.protocol.messages.sync_group import SyncGroupRequest
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from ottla.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from ottla.protocol.primitives import Message
@@ -59,6 +76,16 @@ ACTS_ON_CLUSTER: Final = AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER, C
 DESCRIBES_CLUSTER: Final = AclOperation.DESCRIBE, AclResourceType.CLUSTER, CLUSTER_NAME
 WRITES_IDEMPOTENTLY: Final = AclOperation.IDEMPOTENT_WRITE, AclResourceType.CLUSTER, CLUSTER_NAME
 
+DESCRIBES_TOPIC: Final = AclOperation.DESCRIBE, AclResourceType.TOPIC, TOPIC
+CREATES_TOPIC: Final = AclOperation.CREATE, AclResourceType.TOPIC, TOPIC
+DELETES_TOPIC: Final = AclOperation.DELETE, AclResourceType.TOPIC, TOPIC
+DELETES_GROUP: Final = AclOperation.DELETE, AclResourceType.GROUP, GROUP
+CREATES_CLUSTER: Final = AclOperation.CREATE, AclResourceType.CLUSTER, CLUSTER_NAME
+DELETES_CLUSTER: Final = AclOperation.DELETE, AclResourceType.CLUSTER, CLUSTER_NAME
+DESCRIBES_CONFIGS: Final = AclOperation.DESCRIBE_CONFIGS, AclResourceType.CLUSTER, CLUSTER_NAME
+DESCRIBES_CONFIGS_OF_TOPIC: Final = AclOperation.DESCRIBE_CONFIGS, AclResourceType.TOPIC, TOPIC
+DESCRIBES_CONFIGS_OF_GROUP: Final = AclOperation.DESCRIBE_CONFIGS, AclResourceType.GROUP, GROUP
+
 UNAUTHORIZED: Final = {
     AclResourceType.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     AclResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
@@ -75,6 +102,8 @@ class Row:
     request: Message
     version: int
     asked: tuple[tuple[Question, ...], ...]
+    error: ErrorCode | None = None
+    """What a No to the last is, if not the error of its first question."""
 
     def __str__(self) -> str:
         return f"{api_of(self.request).name}-v{self.version}"
@@ -96,6 +125,32 @@ def produce(attributes: int = TRANSACTIONAL, name: str = TOPIC, topic_id: bytes 
     return ProduceRequest(ID, -1, 1000, [ProduceRequest.TopicProduceData(name, topic_id, [partition])])
 
 
+NOT_THE_TOPIC: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def own_commit() -> OffsetCommitRequest:
+    partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, 7)
+    return OffsetCommitRequest(
+        GROUP, topics=[OffsetCommitRequest.OffsetCommitRequestTopic(TOPIC, partitions=[partition])]
+    )
+
+
+def describe_configs(resource_type: int, name: str) -> DescribeConfigsRequest:
+    return DescribeConfigsRequest([DescribeConfigsRequest.DescribeConfigsResource(resource_type, name, None)])
+
+
+ASKED_OFFSETS: Final = OffsetFetchRequest.OffsetFetchRequestGroup(GROUP, topics=None)
+DELETED_OFFSETS: Final = OffsetDeleteRequest.OffsetDeleteRequestTopic(
+    TOPIC, [OffsetDeleteRequest.OffsetDeleteRequestPartition(0)]
+)
+FETCHED: Final = FetchRequest.FetchTopic(TOPIC, partitions=[FetchRequest.FetchPartition(0)])
+LISTED: Final = ListOffsetsRequest.ListOffsetsTopic(TOPIC, [ListOffsetsRequest.ListOffsetsPartition(0, -1, -1)])
+LED: Final = OffsetForLeaderEpochRequest.OffsetForLeaderTopic(
+    TOPIC, [OffsetForLeaderEpochRequest.OffsetForLeaderPartition(0, -1, 0)]
+)
+DELETED_RECORDS: Final = DeleteRecordsRequest.DeleteRecordsTopic(
+    TOPIC, [DeleteRecordsRequest.DeleteRecordsPartition(0, 0)]
+)
 ACL_TYPE, ACL_PATTERN, ACL_OPERATION, ALLOW = 2, 3, 3, 3
 NEW_RULE: Final = CreateAclsRequest.AclCreation(
     ACL_TYPE, TOPIC, ACL_PATTERN, "User:ana", "*", ACL_OPERATION, ALLOW
@@ -127,6 +182,42 @@ ROWS: Final = (
     Row(DeleteAclsRequest([OLD_RULES]), 3, ((ALTERS_CLUSTER,),)),
     Row(DescribeLogDirsRequest(None), 4, ((DESCRIBES_CLUSTER,),)),
     Row(ElectLeadersRequest(0, [ElectLeadersRequest.TopicPartitions(TOPIC, [0])], 1000), 2, ((ALTERS_CLUSTER,),)),
+    Row(JoinGroupRequest(GROUP, 10_000, 10_000, "", None, "consumer", []), 9, ((READS_GROUP,),)),
+    Row(SyncGroupRequest(GROUP, 1, "ana", None, "consumer", "range"), 5, ((READS_GROUP,),)),
+    Row(HeartbeatRequest(GROUP, 1, "ana"), 4, ((READS_GROUP,),)),
+    Row(LeaveGroupRequest(GROUP, members=[LeaveGroupRequest.MemberIdentity("ana")]), 5, ((READS_GROUP,),)),
+    Row(own_commit(), 9, ((READS_GROUP,), (READS_TOPIC,))),
+    Row(OffsetFetchRequest(groups=[ASKED_OFFSETS]), 9, ((DESCRIBES_GROUP,),)),
+    Row(OffsetDeleteRequest(GROUP, [DELETED_OFFSETS]), 0, ((DELETES_GROUP,),)),
+    Row(DescribeGroupsRequest([GROUP]), 5, ((DESCRIBES_GROUP,),)),
+    Row(DeleteGroupsRequest([GROUP]), 2, ((DELETES_GROUP,),)),
+    Row(FetchRequest(topics=[FETCHED]), 12, ((READS_TOPIC,),)),
+    Row(FetchRequest(replica_id=2, topics=[FETCHED]), 12, ((ACTS_ON_CLUSTER,),), NOT_THE_TOPIC),
+    Row(ListOffsetsRequest(topics=[LISTED]), 7, ((DESCRIBES_TOPIC,),)),
+    Row(
+        OffsetForLeaderEpochRequest(topics=[LED]),
+        4,
+        ((ACTS_ON_CLUSTER, DESCRIBES_TOPIC),),
+        NOT_THE_TOPIC,
+    ),
+    Row(MetadataRequest([MetadataRequest.MetadataRequestTopic(name=TOPIC)], False), 9, ((DESCRIBES_TOPIC,),)),
+    Row(DescribeTopicPartitionsRequest([DescribeTopicPartitionsRequest.TopicRequest(TOPIC)]), 0, ((DESCRIBES_TOPIC,),)),
+    Row(DeleteRecordsRequest([DELETED_RECORDS], 1000), 2, ((DELETES_TOPIC,),)),
+    Row(
+        CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(TOPIC, 1, 1)], 1000),
+        7,
+        ((CREATES_CLUSTER, CREATES_TOPIC),),
+        NOT_THE_TOPIC,
+    ),
+    Row(
+        DeleteTopicsRequest(topic_names=[TOPIC], timeout_ms=1000),
+        5,
+        ((DELETES_CLUSTER, DESCRIBES_TOPIC),),
+        NOT_THE_TOPIC,
+    ),
+    Row(describe_configs(2, TOPIC), 4, ((DESCRIBES_CONFIGS_OF_TOPIC,),)),
+    Row(describe_configs(4, "1"), 4, ((DESCRIBES_CONFIGS,),)),
+    Row(describe_configs(32, GROUP), 4, ((DESCRIBES_CONFIGS_OF_GROUP,),)),
     Row(
         CreatePartitionsRequest([CreatePartitionsRequest.CreatePartitionsTopic(TOPIC, 2, None)], 1000),
         3,
@@ -145,7 +236,8 @@ def test_who_may_not_is_told_which_resource_is_not_theirs(row: Row) -> None:
     for place, alternatives in enumerate(row.asked):
         allowed = [before[0] for before in row.asked[:place]]
         answer, asked = told(row, allowed)
-        assert answer == {UNAUTHORIZED[alternatives[0][1]]}
+        is_last = place == len(row.asked) - 1
+        assert answer == {(is_last and row.error) or UNAUTHORIZED[alternatives[0][1]]}
         if not isinstance(row.request, IN_ANOTHER_ORDER):
             assert asked == [*allowed, *alternatives]
 
@@ -226,8 +318,7 @@ def test_of_transactions_clients_see_what_they_may_describe() -> None:
     """Ids that are another's are not listed, and of a transaction's topics those that are another's are left out."""
     writes_another = AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, "another"
     writes_payments = AclOperation.WRITE, AclResourceType.TOPIC, "payments"
-    describes_topic = AclOperation.DESCRIBE, AclResourceType.TOPIC, TOPIC
-    rights = (WRITES_ID, DESCRIBES_ID, WRITES_TOPIC, describes_topic, writes_another, writes_payments)
+    rights = (CREATES_CLUSTER, WRITES_ID, DESCRIBES_ID, WRITES_TOPIC, DESCRIBES_TOPIC, writes_another, writes_payments)
     with RunningBroker(authorizer=AllowsNothing(*rights)) as broker, Client(broker.bootstrap) as client:
         new = [CreateTopicsRequest.CreatableTopic(name, 1, 1) for name in (TOPIC, "payments")]
         client.ask(CreateTopicsRequest(new, 1000), 7)
