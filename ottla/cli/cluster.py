@@ -1,4 +1,4 @@
-"""Requests to any Kafka in Ottla's own codec, for APIs that aiokafka doesn't have.
+"""Questions to any Kafka, in Ottla's own codec.
 
 A request has the newest version that both sides know. A broker that is too old for it is named, with the release it
 would need. After a retriable error everything is asked again, until the time is up.
@@ -7,20 +7,23 @@ would need. After a retriable error everything is asked again, until the time is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ottla.cli.admin import RETRY_SECONDS, CannotAnswer, NobodyAnswers, NotFound, Partition, UnreachableNode
+from ottla.cli.admin import RETRY_SECONDS, CannotAnswer, NoAnswer, NotFound, Partition, UnreachableNode, converse
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.headers import SIZE_BYTES, encode_request_header, has_tagged_response_header, skip_header_tags
 from ottla.protocol.messages.api_versions import ApiVersionsRequest
+from ottla.protocol.messages.list_offsets import ListOffsetsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import DecodeError
 from ottla.protocol.registry import Api, all_apis
 from ottla.terminal.printable import printable
 
 if TYPE_CHECKING:
+    import argparse
+
     from ottla.protocol.primitives import Message
     from ottla.terminal.output import Item
 
@@ -30,6 +33,9 @@ _CLIENT_ID: Final = "ottla-cli"
 _CORRELATION_ID_BYTES: Final = 4
 #: A longer answer is refused.
 _ANSWER_BYTES_MAX: Final = 1 << 30
+#: The timestamps by which ListOffsets knows the end of a log and its start.
+_LATEST: Final = -1
+_EARLIEST: Final = -2
 _UNANSWERED: Final = (OSError, EOFError, DecodeError)
 
 
@@ -109,7 +115,7 @@ class ContactedCluster:
         self._opening = asyncio.Lock()
 
     async def learn(self) -> None:
-        """Which brokers there are."""
+        """Ask which brokers there are. Raises `UnreachableNode` if none of them can be reached by its address."""
         answer = await self._ask(self._first, MetadataRequest([]), 1)
         known = self.brokers
         self.brokers = {
@@ -119,12 +125,17 @@ class ContactedCluster:
         for node_id in known:
             if known[node_id] != self.brokers.get(node_id):
                 self._of_node.pop(node_id, None)
+        for node_id in self.brokers:
+            with suppress(UnreachableNode):
+                await self._connection(node_id)
+                return
+        raise UnreachableNode
 
-    async def ask(self, node_id: int, request: Message, version_min: int = 0) -> Any:
-        """Ask this node, in no older version than this."""
+    async def ask(self, node_id: int, request: Message, version_min: int = 0, version_max: int | None = None) -> Any:
+        """Ask this node, in a version within these."""
         connection = await self._connection(node_id)
         try:
-            return await self._ask(connection, request, version_min)
+            return await self._ask(connection, request, version_min, version_max)
         except (OSError, EOFError):
             self._of_node.pop(node_id, None)
             raise UnreachableNode from None
@@ -134,23 +145,60 @@ class ContactedCluster:
         answers = await asyncio.gather(*(self.ask(node_id, request, version_min) for node_id in self.brokers))
         return dict(zip(self.brokers, answers, strict=True))
 
-    async def partitions(self, topic: str | None = None) -> dict[Partition, Item]:
-        """The leader and the replicas of every partition, or of those of one topic. Raises `NotFound`.
-
-        All topics are asked for even if one is wanted: naming it might create it.
-        """
+    async def topics(self) -> list[Item]:
+        """Every topic and its partitions with their leaders and replicas. To ask for one by name might create it."""
         answer = await self._ask(self._first, MetadataRequest(None), 1)
-        found = [one for one in answer.topics if topic is None or one.name == topic]
-        if topic is not None and not found:
-            raise NotFound(f"there is no topic {printable(topic)}; `ottla topics` lists those there are")
-        return {
-            (one.name, partition.partition_index): {
-                "leader": partition.leader_id,
-                "replicas": partition.replica_nodes,
+        return [
+            {
+                "topic": topic.name,
+                "is_internal": topic.is_internal,
+                "partitions": [
+                    {
+                        "partition": partition.partition_index,
+                        "leader": partition.leader_id,
+                        "replicas": partition.replica_nodes,
+                        "isr": partition.isr_nodes,
+                    }
+                    for partition in sorted(topic.partitions, key=lambda partition: int(partition.partition_index))
+                ],
             }
-            for one in found
-            for partition in one.partitions
-        }
+            for topic in sorted(answer.topics, key=lambda topic: str(topic.name))
+        ]
+
+    async def topic(self, name: str) -> Item:
+        """One topic. Raises `NotFound`."""
+        found = next((topic for topic in await self.topics() if topic["topic"] == name), None)
+        if found is None:
+            raise NotFound(f"there is no topic {printable(name)}; `ottla topics` lists those there are")
+        return found
+
+    async def partitions(self, name: str | None = None) -> dict[Partition, Item]:
+        """Every partition, or those of one topic. Raises `NotFound`."""
+        topics = await self.topics() if name is None else [await self.topic(name)]
+        return {(topic["topic"], one["partition"]): one for topic in topics for one in topic["partitions"]}
+
+    async def log_starts(self, partitions: Mapping[Partition, Item]) -> dict[Partition, int]:
+        """Where the logs of these partitions begin, of those with a leader."""
+        return await self._offsets(partitions, _EARLIEST)
+
+    async def log_ends(self, partitions: Mapping[Partition, Item]) -> dict[Partition, int]:
+        """Where the logs of these partitions end, of those with a leader."""
+        return await self._offsets(partitions, _LATEST)
+
+    async def _offsets(self, partitions: Mapping[Partition, Item], timestamp: int) -> dict[Partition, int]:
+        asked: dict[int, dict[str, ListOffsetsRequest.ListOffsetsTopic]] = {}
+        for (name, index), partition in partitions.items():
+            if partition["leader"] in self.brokers:
+                topics = asked.setdefault(partition["leader"], {})
+                topic = topics.setdefault(name, ListOffsetsRequest.ListOffsetsTopic(name, []))
+                topic.partitions.append(ListOffsetsRequest.ListOffsetsPartition(index, -1, timestamp))
+        found: dict[Partition, int] = {}
+        for node_id, topics in asked.items():
+            for topic in (await self.ask(node_id, ListOffsetsRequest(-1, 0, list(topics.values())), 1)).topics:
+                for one in topic.partitions:
+                    check(one.error_code, f"partition {one.partition_index} of {printable(topic.name)}")
+                    found[topic.name, one.partition_index] = one.offset
+        return found
 
     async def partition(self, place: Partition) -> Item:
         """The leader and the replicas of one partition. Raises `NotFound`."""
@@ -179,10 +227,12 @@ class ContactedCluster:
                 self._connections.append(connection)
             return self._of_node[node_id]
 
-    async def _ask(self, connection: _Connection, request: Message, version_min: int) -> Any:
+    async def _ask(
+        self, connection: _Connection, request: Message, version_min: int, version_max: int | None = None
+    ) -> Any:
         api = _api_of(request)
         first, last = connection.versions.get(api.key, (0, -1))
-        version = min(last, api.version_last)
+        version = min(last, api.version_last if version_max is None else version_max)
         if version < max(first, version_min, api.version_first):
             needed = f"{api.name} v{max(version_min, api.version_first)}"
             known = f"ends at v{last}" if last >= 0 else "doesn't have it"
@@ -195,9 +245,14 @@ def _api_of(request: Message) -> Api:
     return next(api for api in all_apis() if api.name == name)
 
 
-async def ask_cluster(
-    bootstrap: str, timeout_seconds: float, question: Callable[[ContactedCluster], Awaitable[T]]
-) -> T:
+def ask(
+    options: argparse.Namespace, question: Callable[[ContactedCluster], Awaitable[T]], show: Callable[[T], None]
+) -> int:
+    """Put a question to the cluster and show the answer; returns the exit code."""
+    return converse(options, lambda bootstrap, seconds: _ask(bootstrap, seconds, question), show)
+
+
+async def _ask(bootstrap: str, timeout_seconds: float, question: Callable[[ContactedCluster], Awaitable[T]]) -> T:
     """Ask until there is an answer, or an error that time won't mend. Raises what `converse` has a sentence for."""
     connections: list[_Connection] = []
     last_error: Exception | None = None
@@ -235,4 +290,4 @@ async def _first_of(bootstrap: str) -> _Connection:
         host, _, port = address.rpartition(":")
         with suppress(*_UNANSWERED):
             return await _Connection.open(host.strip("[]"), int(port))
-    raise NobodyAnswers
+    raise NoAnswer

@@ -3,21 +3,34 @@
 Every broker is asked which groups it coordinates. No request looks for a coordinator: that makes a fresh broker create
 its offsets topic, and a question should change nothing.
 
-aiokafka can't ask for the state and the members of groups with the newer protocol of KIP-848. They are shown as
-unknown, with their offsets and lag.
+The state and the members of groups with the newer protocol of KIP-848 are shown as unknown, with their offsets and lag.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ottla.cli.admin import Admin, Partition
-from ottla.terminal.output import Item
+from ottla.cli.cluster import check
+from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from ottla.protocol.messages.list_groups import ListGroupsRequest
+from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
+from ottla.protocol.primitives import DecodeError
+from ottla.terminal.printable import printable
 
-#: How a broker answers DescribeGroups for a group it does not keep as a classic one.
+if TYPE_CHECKING:
+    from ottla.cli.admin import Partition
+    from ottla.cli.cluster import ContactedCluster
+    from ottla.terminal.output import Item
+
+#: The state, before v6 of DescribeGroups, of a group that the broker does not keep as a classic one.
 _DEAD: Final = "Dead"
+#: The last version of OffsetFetch for a single group.
+_OFFSET_FETCH_MAX: Final = 7
 
 
 @dataclass(slots=True)
@@ -27,37 +40,54 @@ class FoundGroup:
     group_id: str
     protocol_type: str
     coordinator: Item
-    described: Item | None
+    described: DescribeGroupsResponse.DescribedGroup | None
 
     @property
     def state(self) -> str | None:
-        return None if self.described is None else str(self.described["state"])
+        return None if self.described is None else self.described.group_state
 
     @property
-    def members(self) -> list[Item] | None:
-        return None if self.described is None else self.described["members"]
+    def members(self) -> Sequence[DescribeGroupsResponse.DescribedGroupMember]:
+        return () if self.described is None else self.described.members
 
 
-async def find_groups(admin: Admin, group_id: str | None = None) -> list[FoundGroup]:
+async def find_groups(cluster: ContactedCluster, group_id: str | None = None) -> list[FoundGroup]:
     """Every group, or the one of this name, by name."""
     found = []
-    for broker in await admin.brokers():
-        listed = await admin.listed_groups(broker["node_id"])
-        wanted = [(listed_id, kind) for listed_id, kind in listed if group_id is None or listed_id == group_id]
-        described = await admin.described_groups([listed_id for listed_id, _ in wanted], broker["node_id"])
-        for (listed_id, protocol_type), description in zip(wanted, described, strict=True):
-            is_classic = description["state"] != _DEAD
-            found.append(FoundGroup(listed_id, protocol_type, broker, description if is_classic else None))
+    for node_id, answer in (await cluster.ask_all(ListGroupsRequest())).items():
+        check(answer.error_code, f"node {node_id} lists no groups")
+        listed = {one.group_id: one for one in answer.groups if group_id is None or one.group_id == group_id}
+        if not listed:
+            continue
+        for described in (await cluster.ask(node_id, DescribeGroupsRequest(list(listed)))).groups:
+            is_classic = described.group_state != _DEAD and described.error_code != ErrorCode.GROUP_ID_NOT_FOUND
+            if is_classic:
+                check(described.error_code, f"group {printable(described.group_id)}")
+            group = listed[described.group_id]
+            coordinator = cluster.brokers[node_id]
+            found.append(
+                FoundGroup(group.group_id, group.protocol_type, coordinator, described if is_classic else None)
+            )
     return sorted(found, key=lambda group: group.group_id)
 
 
-def assigned_to(group: FoundGroup, member: Item) -> list[Partition]:
-    """The partitions that its group's leader gave a member."""
-    from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment
-    from ottla.protocol.primitives import DecodeError
+async def committed_by(cluster: ContactedCluster, group: FoundGroup) -> dict[Partition, int]:
+    """What a group has committed, by topic and partition."""
+    request = OffsetFetchRequest(group.group_id, None)
+    answer = await cluster.ask(group.coordinator["node_id"], request, 2, _OFFSET_FETCH_MAX)
+    check(answer.error_code, f"group {printable(group.group_id)}")
+    return {
+        (topic.name, partition.partition_index): partition.committed_offset
+        for topic in answer.topics
+        for partition in topic.partitions
+        if partition.committed_offset >= 0
+    }
 
+
+def assigned_to(group: FoundGroup, member: DescribeGroupsResponse.DescribedGroupMember) -> list[Partition]:
+    """The partitions that its group's leader gave a member."""
     if group.protocol_type == PROTOCOL_TYPE:
-        with suppress(DecodeError):  # a client's own invention: nothing is known of it
-            topics = read_assignment(member["member_assignment"]).assigned_partitions
+        with suppress(DecodeError):  # the client's own format: nothing is known of it
+            topics = read_assignment(member.member_assignment).assigned_partitions
             return sorted((topic.topic, partition) for topic in topics for partition in topic.partitions)
     return []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from ottla.cli.admin import Admin, NotFound, Partition, add_options, ask
-from ottla.cli.found_groups import FoundGroup, assigned_to, find_groups
+from ottla.cli.admin import NotFound, Partition, add_options
+from ottla.cli.cluster import ContactedCluster, ask
+from ottla.cli.found_groups import FoundGroup, assigned_to, committed_by, find_groups
 from ottla.terminal.output import Columns, Item, print_json, print_table
 from ottla.terminal.printable import printable
 
@@ -28,21 +29,22 @@ def add_to(actions: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Say how far groups are behind; returns the exit code."""
-    return ask(options, lambda admin: lags(admin, options.groups), print_json if options.json else _print)
+    return ask(options, lambda cluster: lags(cluster, options.groups), print_json if options.json else _print)
 
 
-async def lags(admin: Admin, group_ids: list[str]) -> list[Item]:
+async def lags(cluster: ContactedCluster, group_ids: list[str]) -> list[Item]:
     """How far each of these groups is behind in each topic; of all groups, if none is named."""
-    found = [group for group in await find_groups(admin) if not group_ids or group.group_id in group_ids]
+    found = [group for group in await find_groups(cluster) if not group_ids or group.group_id in group_ids]
     if missing := set(group_ids) - {group.group_id for group in found}:
         raise NotFound(f"no broker knows a group {printable(min(missing))}; `ottla groups` lists those there are")
-    committed = {group.group_id: await admin.committed(group.group_id, group.coordinator["node_id"]) for group in found}
+    committed = {group.group_id: await committed_by(cluster, group) for group in found}
     readers = {
-        group.group_id: {partition for member in group.members or [] for partition in assigned_to(group, member)}
+        group.group_id: {partition for member in group.members for partition in assigned_to(group, member)}
         for group in found
     }
     concerned = set[Partition]().union(*committed.values(), *readers.values())
-    _, ends = await admin.offsets(await admin.topics(), concerned)
+    there = await cluster.partitions()
+    ends = await cluster.log_ends({place: there[place] for place in concerned if place in there})
     return sorted(
         (item for group in found for item in _lags_of(group, committed[group.group_id], readers[group.group_id], ends)),
         key=lambda item: (-item["lag"], item["group_id"], item["topic"]),

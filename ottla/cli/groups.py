@@ -8,8 +8,9 @@ import argparse
 from typing import Any, Final
 
 from ottla.cli import group_lags
-from ottla.cli.admin import Admin, NotFound, Partition, add_options, ask
-from ottla.cli.found_groups import FoundGroup, assigned_to, find_groups
+from ottla.cli.admin import NotFound, Partition, add_options
+from ottla.cli.cluster import ContactedCluster, ask
+from ottla.cli.found_groups import assigned_to, committed_by, find_groups
 from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
 from ottla.terminal.printable import printable
 
@@ -47,52 +48,50 @@ def run_list(options: argparse.Namespace) -> int:
 def run_describe(options: argparse.Namespace) -> int:
     """Describe a group; returns the exit code."""
     show = print_json if options.json else _print_group
-    return ask(options, lambda admin: describe_group(admin, options.group), show)
+    return ask(options, lambda cluster: describe_group(cluster, options.group), show)
 
 
-async def list_groups(admin: Admin) -> list[Item]:
+async def list_groups(cluster: ContactedCluster) -> list[Item]:
     """Every group, by name."""
     return [
         {
             "group_id": group.group_id,
             "state": group.state,
             "protocol_type": group.protocol_type,
-            "members": None if group.members is None else len(group.members),
+            "members": None if group.described is None else len(group.members),
             "coordinator": group.coordinator,
         }
-        for group in await find_groups(admin)
+        for group in await find_groups(cluster)
     ]
 
 
-async def describe_group(admin: Admin, group_id: str) -> Item:
+async def describe_group(cluster: ContactedCluster, group_id: str) -> Item:
     """One group. Offsets are None where nothing was committed, or the log is not to be had."""
-    found = await find_groups(admin, group_id)
+    found = await find_groups(cluster, group_id)
     if not found:
         raise NotFound(f"no broker knows a group {printable(group_id)}; `ottla groups` lists those there are")
     group = found[0]
-    members = [_member(group, member) for member in group.members or []]
+    members = [
+        {
+            "member_id": member.member_id,
+            "client_id": member.client_id,
+            "client_host": member.client_host,
+            "partitions": [{"topic": topic, "partition": index} for topic, index in assigned_to(group, member)],
+        }
+        for member in group.members
+    ]
     return {
         "group_id": group_id,
         "state": group.state,
         "protocol_type": group.protocol_type,
-        "protocol": None if group.described is None else group.described["protocol"],
+        "protocol": None if group.described is None else group.described.protocol_data,
         "coordinator": group.coordinator,
         "members": members,
-        "offsets": await _offsets(admin, await admin.committed(group_id, group.coordinator["node_id"]), members),
+        "offsets": await _offsets(cluster, await committed_by(cluster, group), members),
     }
 
 
-def _member(group: FoundGroup, member: Item) -> Item:
-    """A member, and what it reads."""
-    return {
-        "member_id": member["member_id"],
-        "client_id": member["client_id"],
-        "client_host": member["client_host"],
-        "partitions": [{"topic": topic, "partition": index} for topic, index in assigned_to(group, member)],
-    }
-
-
-async def _offsets(admin: Admin, committed: dict[Partition, int], members: list[Item]) -> list[Item]:
+async def _offsets(cluster: ContactedCluster, committed: dict[Partition, int], members: list[Item]) -> list[Item]:
     """How far the group is, in every partition that was committed or is assigned."""
     readers = {
         (partition["topic"], partition["partition"]): member["member_id"]
@@ -100,7 +99,8 @@ async def _offsets(admin: Admin, committed: dict[Partition, int], members: list[
         for partition in member["partitions"]
     }
     partitions = sorted(committed.keys() | readers.keys())
-    _, ends = await admin.offsets(await admin.topics(), partitions)
+    there = await cluster.partitions()
+    ends = await cluster.log_ends({place: there[place] for place in partitions if place in there})
     return [
         {
             "topic": partition[0],

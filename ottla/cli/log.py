@@ -15,9 +15,9 @@ from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
 
 if TYPE_CHECKING:
-    from ottla.log.dump import Line
+    from ottla.log.dump import DumpLine
     from ottla.log.dump.batches import Show
-    from ottla.log.dump.committed import Committed
+    from ottla.log.dump.committed import CommittedBatches
     from ottla.log.dump.values import RecordTypes
     from ottla.protocol.records import BatchHeader
 
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if not named:
         return fail("no files are named; add for example data/orders-0/00000000000000000000.log", EXIT_USAGE)
     complaints = 0
-    known: dict[Path, Committed] = {}
+    known: dict[Path, CommittedBatches] = {}
     for path in map(Path, named):
         try:
             files = _files(path)
@@ -93,7 +93,7 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _dump(file: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> int:
+def _dump(file: Path, options: argparse.Namespace, known: dict[Path, CommittedBatches]) -> int:
     """Print one file; returns how many complaints there are about it."""
     print_line(f"Dumping {file}")
     complaints = 0
@@ -109,16 +109,16 @@ def _dump(file: Path, options: argparse.Namespace, known: dict[Path, Committed])
         complaints += line.is_complaint
 
 
-def _lines(path: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> Iterator[Line]:
+def _lines(path: Path, options: argparse.Namespace, known: dict[Path, CommittedBatches]) -> Iterator[DumpLine]:
     """What there is to say about one file."""
-    from ottla.log.dump import DAMAGED, Line, batches, indexes
+    from ottla.log.dump import DAMAGED, DumpLine, batches, indexes
 
     shows_entries = not (options.verify_index_only or options.index_sanity_check)
     base_offset = batches.first_offset_of(path.name)
     match path.suffix:
         case ".log":
             if base_offset is not None:
-                yield Line(f"Log starting offset: {base_offset}")
+                yield DumpLine(f"Log starting offset: {base_offset}")
             with path.open("rb") as file:
                 show = _show(path, options, _visible(path, options, known))
                 yield from batches.batch_lines(batches.LogFile(file), str(path), show)
@@ -131,7 +131,7 @@ def _lines(path: Path, options: argparse.Namespace, known: dict[Path, Committed]
         case ".snapshot":
             yield from indexes.snapshot_lines(path)
         case suffix:
-            yield Line(f"{DAMAGED}: a file that ends in {suffix or path.name} is none of a log", True)
+            yield DumpLine(f"{DAMAGED}: a file that ends in {suffix or path.name} is none of a log", True)
 
 
 def _show(path: Path, options: argparse.Namespace, is_visible: Callable[[BatchHeader], bool]) -> Show:
@@ -149,17 +149,19 @@ def _show(path: Path, options: argparse.Namespace, is_visible: Callable[[BatchHe
     )
 
 
-def _visible(path: Path, options: argparse.Namespace, known: dict[Path, Committed]) -> Callable[[BatchHeader], bool]:
+def _visible(
+    path: Path, options: argparse.Namespace, known: dict[Path, CommittedBatches]
+) -> Callable[[BatchHeader], bool]:
     """Which batches of this file are shown. `known`: what is known of logs, by their directories."""
     if options.isolation == _ALL:
         return lambda _: True
     from ottla.log.dump.batches import first_offset_of
-    from ottla.log.dump.committed import Committed, segments_in
+    from ottla.log.dump.committed import CommittedBatches, segments_in
 
     if first_offset_of(path.name) is None:
-        return Committed([path]).has  # it was copied from somewhere
+        return CommittedBatches([path]).has  # it was copied from somewhere
     if path.parent not in known:
-        known[path.parent] = Committed(segments_in(path.parent))
+        known[path.parent] = CommittedBatches(segments_in(path.parent))
     return known[path.parent].has
 
 

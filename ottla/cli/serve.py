@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from ottla.broker.lifecycle.server import Server
     from ottla.cli.environment import Environment
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.events.stream import Event, Stream
-    from ottla.settings.settings import Settings
 
 #: How many open files are asked for where the hard limit is "unlimited" and the kernel has a lower one of its own.
 _OPEN_FILES_WANTED: Final = (1_048_576, 65_536, 10_240)
@@ -146,13 +146,13 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
     _hold_standard_streams()
     for number in _end_signals():
         signal.signal(number, _nothing_to_end)
+    from ottla.broker.lifecycle.platform import Platform
     from ottla.broker.lifecycle.server import Server
     from ottla.broker.network.endpoints import read_endpoints
     from ottla.broker.reporting.line_writer import LineWriter
     from ottla.broker.reporting.structured_log import make_log
     from ottla.broker.upkeep.collector import set_aside, spare_what_lives
-    from ottla.cluster.address import Address, MachineRefused
-    from ottla.control.changes.autojump import AUTOJUMP_THRESHOLD_MS
+    from ottla.cluster.address import MachineRefused
     from ottla.events.kind import Kind
     from ottla.purgatory import SystemClock, VirtualClock
     from ottla.settings.settings import ConfigError, Settings
@@ -167,22 +167,19 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
             settings,
             endpoints=read_endpoints(settings, options.listen, options.advertise),
             node_count=options.nodes,
-            clock=SystemClock() if options.clock == "system" else VirtualClock(),
-            autojump_threshold_ms=AUTOJUMP_THRESHOLD_MS if options.clock == "auto" else None,
-            control=Address.parse(options.control, "--control") if options.control else None,
-            control_token=control_token.read_for_broker(options),
+            platform=Platform(clock=SystemClock() if options.clock == "system" else VirtualClock()),
             journal=options.journal,
             data_dir=options.data_dir,
-            seed=options.seed,
             log=make_log(options.log_level, options.log_format, lines.write),
         )
+        controlled = _attach_control(server, options)
         # What groups hold after a restart is there to stay: a full collection, which would halt all clients for some
         # milliseconds, need not look at it.
         server.events.read(lambda _event: set_aside(), [Kind.GROUPS_LOADED])
         _tell_of_first_wait(server.events)
         spare_what_lives()
         _raise_open_files_limit()
-        _run_until_signal(server, on_ready=lambda: _begin_to_serve(server, settings, options, said))
+        _run_until_signal(server, on_ready=lambda: _begin_to_serve(server, controlled, options, said))
         if options.ready_file is not None:
             options.ready_file.unlink(missing_ok=True)
     except ConfigError as error:
@@ -192,6 +189,22 @@ def run(actions: Iterable[argparse.Action], options: argparse.Namespace) -> int:
     finally:
         lines.close()
     return 0
+
+
+def _attach_control(server: Server, options: argparse.Namespace) -> ControlledBroker | None:
+    """Attach what is asked for of --seed, --clock auto and --control. None: nothing is, and nothing of it is loaded."""
+    token, jumps = control_token.read_for_broker(options), options.clock == "auto"
+    if not (options.control or options.seed or jumps):
+        return None
+    from ottla.control.attached.controlled_broker import AUTOJUMP_THRESHOLD_MS, ControlledBroker
+
+    broker = ControlledBroker(server, seed=options.seed, autojump_threshold_ms=AUTOJUMP_THRESHOLD_MS if jumps else None)
+    if options.control:
+        from ottla.cluster.address import Address
+        from ottla.control.api.attachment import ControlApi
+
+        server.attach(ControlApi(broker, Address.parse(options.control, "--control"), token))
+    return broker
 
 
 def _ask_environment(actions: Iterable[argparse.Action], options: argparse.Namespace) -> Environment | None:
@@ -310,16 +323,18 @@ def _tell_of_first_wait(events: Stream) -> None:
     stop = events.read(look, [Kind.GROUP_REBALANCE_STARTED])
 
 
-def _begin_to_serve(server: Server, settings: Settings, options: argparse.Namespace, said: Environment | None) -> None:
+def _begin_to_serve(
+    server: Server, controlled: ControlledBroker | None, options: argparse.Namespace, said: Environment | None
+) -> None:
     from ottla.events.kind import Kind
 
-    if options.record_requests:
-        server.record_requests()
+    if controlled is not None and options.record_requests:
+        controlled.record_requests()
     for variable, reason in said.ignored if said else ():
         server.events.tell(Kind.SETTING_IGNORED, setting=variable, reason=reason)
     if options.ready_file is not None:
         _write_ready_file(server, options.ready_file)
-    _tell_ready(server, settings)
+    _tell_ready(server, controlled.control_url if controlled else None, options.clock)
 
 
 def _write_ready_file(server: Server, path: Path) -> None:
@@ -343,24 +358,24 @@ def _unknown(name: str) -> str:
     return f"neither Ottla nor Kafka has a setting of this name; {nearest(name, all_settings())}"
 
 
-def _tell_ready(server: Server, settings: Settings) -> None:
-    """Every socket accepts: say what there is to be said about the settings, and the ready line."""
+def _tell_ready(server: Server, control_url: str | None, clock: str) -> None:
+    """Log what there is to say about settings and clock, and print the ready line. Every socket accepts."""
     from ottla.events.kind import Kind
 
-    events = server.events
+    events, settings = server.events, server.settings
     for name in settings.unknown:
         events.tell(Kind.SETTING_IGNORED, setting=name, reason=_unknown(name))
     for name in settings.without_effect:
         events.tell(Kind.SETTING_STORED, setting=name, reason="Kafka has it, and nothing goes by it here")
-    if server.clock_kind == "virtual" and server.control_url is None:
+    if clock == "virtual" and control_url is None:
         events.tell(Kind.CLOCK_STOPPED, reason="time stands still, and without --control nobody can move it")
     first, *others = server.nodes[0].addresses.items()
     words = [f"bootstrap={first[1]}"]
     words += [f"listener.{name.lower()}={address}" for name, address in others]
     if len(server.addresses) > 1:
         words.append(f"nodes={len(server.addresses)}")
-    if server.control_url is not None:
-        words.append(f"control={server.control_url}")
+    if control_url is not None:
+        words.append(f"control={control_url}")
     if server.data_dir is not None:
         words.append(f"data_dir={server.data_dir}")
     try:

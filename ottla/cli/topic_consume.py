@@ -10,7 +10,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.cli.admin import Admin, NotFound, add_options, ask
+from ottla.cli.admin import NotFound, add_options, silence_aiokafka
+from ottla.cli.cluster import ContactedCluster, ask
 from ottla.cli.record_lines import text_line
 from ottla.cli.start_of_reading import FromOffset, FromTime, NoStart, parse_start
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
@@ -96,16 +97,13 @@ def run(options: argparse.Namespace) -> int:
     if options.max is not None and options.max < 1:
         return fail(f"--max {options.max} is below 1; it is how many records to print", EXIT_USAGE)
     partitions: list[int] = []
-    exit_code = ask(options, lambda admin: _partitions(admin, options.topic, options.partition), partitions.extend)
+    exit_code = ask(options, lambda cluster: _partitions(cluster, options.topic, options.partition), partitions.extend)
     return exit_code or _read(options, start, partitions)
 
 
-async def _partitions(admin: Admin, topic: str, wanted: list[int]) -> list[int]:
+async def _partitions(cluster: ContactedCluster, topic: str, wanted: list[int]) -> list[int]:
     """The partitions to read."""
-    found = [described for described in await admin.topics() if described["topic"] == topic]
-    if not found:
-        raise NotFound(f"there is no topic {printable(topic)}; `ottla topics` lists those there are")
-    there = sorted(partition["partition"] for partition in found[0]["partitions"])
+    there = [partition["partition"] for partition in (await cluster.topic(topic))["partitions"]]
     if missing := sorted(set(wanted) - set(there)):
         raise NotFound(f"{printable(topic)} has no partition {missing[0]}; it has {len(there)}, from 0")
     return wanted or there
@@ -133,6 +131,8 @@ class _Reading:
 
     async def run(self, partitions: list[int]) -> None:
         from aiokafka import AIOKafkaConsumer, TopicPartition
+
+        silence_aiokafka()
 
         options = self._options
         consumer = AIOKafkaConsumer(

@@ -17,7 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from ottla.cli.admin import Admin, add_options, ask
+from ottla.cli.admin import add_options, silence_aiokafka
+from ottla.cli.cluster import ContactedCluster, ask
 from ottla.cluster.topic_names import name_fault
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_json, print_line
@@ -63,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
     return exit_code or _produce(options)
 
 
-async def _answers(admin: Admin) -> object:
-    return await admin.brokers()
+async def _answers(cluster: ContactedCluster) -> object:
+    return cluster.brokers
 
 
 def _produce(options: argparse.Namespace) -> int:
@@ -124,6 +125,7 @@ async def _send(options: argparse.Namespace, records: Iterator[WrittenRecord]) -
     """Append all of them; returns how many are in each partition."""
     from aiokafka import AIOKafkaProducer
 
+    silence_aiokafka()
     producer = AIOKafkaProducer(
         bootstrap_servers=options.bootstrap_server,
         client_id="ottla-cli",

@@ -10,9 +10,9 @@ import argparse
 from typing import Any, Final
 
 from ottla.cli import topic_consume, topic_produce
-from ottla.cli.admin import Admin, NotFound, add_options, ask
+from ottla.cli.admin import add_options
+from ottla.cli.cluster import ContactedCluster, ask
 from ottla.terminal.output import Columns, Item, print_json, print_line, print_table
-from ottla.terminal.printable import printable
 
 
 def add_to(commands: Any) -> None:
@@ -52,42 +52,25 @@ def run_list(options: argparse.Namespace) -> int:
 def run_describe(options: argparse.Namespace) -> int:
     """Describe a topic; returns the exit code."""
     show = print_json if options.json else _print_topic
-    return ask(options, lambda admin: describe_topic(admin, options.topic), show)
+    return ask(options, lambda cluster: describe_topic(cluster, options.topic), show)
 
 
-async def list_topics(admin: Admin) -> list[Item]:
+async def list_topics(cluster: ContactedCluster) -> list[Item]:
     """Every topic, by name. Offsets are None where a partition has no leader to ask."""
-    return await _with_offsets(admin, await admin.topics())
+    return await _with_offsets(cluster, await cluster.topics())
 
 
-async def describe_topic(admin: Admin, name: str) -> Item:
+async def describe_topic(cluster: ContactedCluster, name: str) -> Item:
     """One topic, as it stands in the list."""
-    found = [topic for topic in await admin.topics() if topic["topic"] == name]
-    if not found:
-        raise NotFound(f"there is no topic {printable(name)}; `ottla topics` lists those there are")
-    return (await _with_offsets(admin, found))[0]
+    return (await _with_offsets(cluster, [await cluster.topic(name)]))[0]
 
 
-async def _with_offsets(admin: Admin, topics: list[Item]) -> list[Item]:
-    starts, ends = await admin.offsets(topics)
-    return [
-        {
-            "topic": topic["topic"],
-            "is_internal": topic["is_internal"],
-            "partitions": [
-                {
-                    "partition": partition["partition"],
-                    "leader": partition["leader"],
-                    "replicas": partition["replicas"],
-                    "isr": partition["isr"],
-                    "log_start_offset": starts.get((topic["topic"], partition["partition"])),
-                    "log_end_offset": ends.get((topic["topic"], partition["partition"])),
-                }
-                for partition in sorted(topic["partitions"], key=lambda partition: int(partition["partition"]))
-            ],
-        }
-        for topic in topics
-    ]
+async def _with_offsets(cluster: ContactedCluster, topics: list[Item]) -> list[Item]:
+    partitions = {(topic["topic"], one["partition"]): one for topic in topics for one in topic["partitions"]}
+    starts, ends = await cluster.log_starts(partitions), await cluster.log_ends(partitions)
+    for place, partition in partitions.items():
+        partition |= {"log_start_offset": starts.get(place), "log_end_offset": ends.get(place)}
+    return topics
 
 
 def _replication(topic: Item) -> int | None:

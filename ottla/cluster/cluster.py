@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ottla.events.stream import Stream
     from ottla.log.logs import Logs
     from ottla.log.partition import Partition
-    from ottla.log.storage.contract import WrapStorage
 
 
 class Cluster:
@@ -43,12 +42,9 @@ class Cluster:
         settings: Settings,
         wall_ms: Callable[[], int],
         events: Stream,
-        wrap_storage: WrapStorage | None = None,
         random_source: Random | None = None,
     ) -> None:
-        """`wall_ms`: the date, in milliseconds since 1970. `wrap_storage`: put around each log's storage, such as a
-        fault. `random_source`: gives ids; None: the system's.
-        """
+        """`wall_ms`: the date, in milliseconds since 1970. `random_source`: gives ids; None: the system's."""
         self.settings = settings
         self.wall_ms = wall_ms
         self.events = events
@@ -74,7 +70,6 @@ class Cluster:
         self.partitions_placed = 0
         #: The highest leader epoch of a topic that was deleted: one that is restored goes on beyond it.
         self.leader_epoch_deleted_max = -1
-        self._wrap_storage = wrap_storage
         #: Of topics, those included that are being made or deleted.
         self._names: set[str] = set()
         self._names_by_unified: dict[str, list[str]] = {}
@@ -109,7 +104,7 @@ class Cluster:
         """All logs of the process; made with the first topic."""
         from ottla.log.logs import Logs
 
-        return Logs(self.settings, self.wall_ms, self.store, self._wrap_storage, self._tell_full)
+        return Logs(self.settings, self.wall_ms, self.store, self._tell_full)
 
     def _tell_full(self, topic: str, partition: int, limit: str, reason: str) -> None:
         self.events.tell(Kind.LOG_FULL, topic=topic, partition=partition, limit=limit, reason=reason)

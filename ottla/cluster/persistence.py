@@ -19,7 +19,7 @@ from ottla.events.kind import Kind
 from ottla.log.storage.cluster_file import CLUSTER_FILE, ClusterFileDamagedError
 from ottla.log.storage.data_dir import DataDir, DataDirRefused
 from ottla.log.storage.files import describe
-from ottla.log.storage.worker import ThreadWorker
+from ottla.log.storage.worker import DiskThread
 from ottla.purgatory import VirtualClock
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Persistence:
         self._clock = clock
         self._path = path
         self._operations = operations
-        self._worker: ThreadWorker
+        self._worker: DiskThread
         self._data_dir: DataDir
         #: Whether everything is restored; before that, the mark of a clean stop would be wrong.
         self._is_complete = False
@@ -51,7 +51,7 @@ class Persistence:
         """
         begun = time.monotonic()
         cluster = self._cluster
-        self._worker = ThreadWorker(asyncio.get_running_loop(), cluster.events)
+        self._worker = DiskThread(asyncio.get_running_loop(), cluster.events)
         self._data_dir = DataDir(self._path, cluster.events, self._worker, _open_files_max(), self._operations)
         try:
             self._data_dir.open(cluster.cluster_id)

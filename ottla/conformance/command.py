@@ -21,9 +21,9 @@ from ottla.conformance.shown.text import print_card
 from ottla.conformance.survey import NotKafkaError, parse_told, survey
 from ottla.conformance.warming import load_coordinators
 from ottla.terminal import news
+from ottla.terminal.bootstrap import no_answer
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
-from ottla.terminal.unreachable import nobody_answers
 
 #: Not every answer was Kafka's.
 EXIT_DIFFERENT: Final = 1
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         except NotKafkaError as error:
             return fail(str(error), EXIT_MACHINE)
         except OSError:
-            return fail(nobody_answers(address, "ottla conformance"), EXIT_MACHINE)
+            return fail(no_answer(address, "ottla conformance"), EXIT_MACHINE)
     if brokers[0].settings.get(_DELAY, "0") != "0":
         news.tell(
             f"{_DELAY} is {brokers[0].settings[_DELAY]}: with 0 the groups of scripts, and so the run, are faster"

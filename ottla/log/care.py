@@ -1,6 +1,6 @@
-"""Care of logs: what is done to each of them from time to time, and goes on when it fails at one.
+"""Periodic work on logs, one after the other; a failure at one log does not stop it.
 
-A log at which the work fails is left alone for a while, and the others are not.
+After a failure a log is skipped for a while.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LogCare:
         self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(events.now_ms)
 
     def __call__(self, partition: Partition, work: LogWork, wall_ms: int) -> None:
-        """Do it, unless it has failed a short while ago."""
+        """Do the work, unless it failed at this log a short while ago."""
         key = partition.topic_id, partition.index
         if self._setbacks.is_resting(key):
             return

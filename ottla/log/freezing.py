@@ -1,4 +1,4 @@
-"""A log put away as it is: its bytes are shared and not copied, for a log only ever grows.
+"""A log as it is at one moment: its bytes are shared and not copied, because a log only grows.
 
     freeze(partition) ─▶ FrozenLog ─▶ Logs.begin_with ─▶ a log that goes on from there, as after a restart
 

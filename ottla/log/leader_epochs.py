@@ -60,13 +60,13 @@ class LeaderEpochs:
         return self.entries[after - 1].epoch if after else NO_EPOCH
 
     def cut_start(self, log_start_offset: int) -> None:
-        """Let go of entries that lie wholly before `log_start_offset`."""
+        """Remove entries that lie wholly before `log_start_offset`."""
         before = bisect_right(self.entries, log_start_offset, key=_start_offset)
         if before:
             self.entries[:before] = [EpochStart(self.entries[before - 1].epoch, log_start_offset)]
 
     def cut_end(self, log_end_offset: int) -> None:
-        """Let go of entries for offsets the log has lost."""
+        """Remove entries for offsets the log has lost."""
         del self.entries[bisect_left(self.entries, log_end_offset, key=_start_offset) :]
 
 

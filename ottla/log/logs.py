@@ -49,17 +49,16 @@ class Logs:
         settings: Settings,
         wall_ms: Callable[[], int],
         store: LogStore | None = None,
-        wrap_storage: WrapStorage | None = None,
         full: TellFull | None = None,
     ) -> None:
-        """`wall_ms`: the date. `store`: where logs are on disk; None: in memory. `wrap_storage`: what is to stand
-        around each storage. `full`: called for each batch that the memory has no room for.
+        """`wall_ms`: the date. `store`: where logs are on disk; None: in memory. `full`: called for each batch that the
+        memory has no room for.
         """
         self._settings = settings
         self._store = store
         self._full = full
-        #: Puts something around the storage of each log that is opened.
-        self.wrap_storage = wrap_storage
+        #: Puts something around the storage of each log that is opened, such as a fault.
+        self.wrap_storage: WrapStorage | None = None
         self._wall_ms = wall_ms
         #: The account of all their bytes, limited by ottla.log.bytes.max.
         self.bytes = LogBytes(settings["ottla.log.bytes.max"], reclaim=self.reclaim)
@@ -93,12 +92,12 @@ class Logs:
         return partition
 
     def forget(self, deleted: Iterable[Partition]) -> None:
-        """Hold on to these no longer: their topic was deleted."""
+        """Forget these: their topic was deleted."""
         for partition in deleted:
             self._partitions.pop(partition, None)
 
     def begin_with(self, topic: str, logs: Sequence[FrozenLog]) -> None:
-        """Have the logs of this topic, which is about to be made, begin with these. Only in memory."""
+        """Open the logs of this topic, which is about to be made, with these contents. Only in memory."""
         self._beginnings.update({(topic, index): frozen for index, frozen in enumerate(logs)})
 
     def flush_due(self, wall_ms: int, care: LogCare) -> Job:
@@ -112,7 +111,7 @@ class Logs:
         return any(partition.is_flush_due(wall_ms) for partition in self.partitions)
 
     def close(self) -> None:
-        """Stop: everything is kept, on the device where it is on disk."""
+        """Close all logs; those on disk are flushed first."""
         for partition in self.partitions:
             partition.close()
 
@@ -122,7 +121,7 @@ class Logs:
         return [partition for partition in self._partitions if not partition.is_closed]
 
     def apply_retention(self, wall_ms: int, care: LogCare) -> Job:
-        """Remove from every log what its topic's retention has left behind; compacted ones are the log cleaner's."""
+        """Apply retention to every log that is not compacted; the log cleaner does so for the others."""
         for number, partition in enumerate(self.partitions):
             if not partition.config.compact and not partition.is_closed:
                 care(partition, partition.apply_retention, wall_ms)
@@ -134,7 +133,7 @@ class Logs:
         return any(not one.config.compact and one.is_retention_due(wall_ms) for one in self.partitions)
 
     def reclaim(self, wall_ms: int) -> None:
-        """The account is full: remove what there is to be removed, from all."""
+        """The account is full: apply retention to all logs."""
         for partition in self.partitions:
             partition.apply_retention(wall_ms)
 
@@ -156,7 +155,7 @@ class Logs:
         return any(partition.producers.has_expired(wall_ms) for partition in self.partitions)
 
     def apply_settings(self) -> None:
-        """Go by the settings as they are now."""
+        """Use the settings as they are now."""
         self.producer_settings.producer_id_expiration_ms = self._settings["producer.id.expiration.ms"]
         self.producer_settings.transaction_partition_verification_enable = self._settings[
             "transaction.partition.verification.enable"

@@ -1,4 +1,4 @@
-"""A partition: one log, its producers, and who wants to know when it moves.
+"""A partition: one log, its producers, and the listeners that are told when it moves.
 
 There is one copy of each log, so what is appended is at once what readers may see, unless the high watermark is held
 because a replica would not have got it. What readers find is in `ReadableLog`; here is what changes it.
@@ -28,9 +28,9 @@ from ottla.log.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from ottla.log.transaction_marker import EndedTransaction, TransactionMarker, build_marker
 from ottla.protocol.batch_error import BatchError, RecordFault
 from ottla.protocol.errors import NONE, ErrorCode
-from ottla.protocol.record_validation import prepare_append
+from ottla.protocol.primitives import Buffer
+from ottla.protocol.record_validation import PreparedBatch, prepare_append
 from ottla.protocol.records import LOG_APPEND_TIME, BatchHeader, placed_head, read_header
-from ottla.protocol.varint import Buffer
 
 #: Refused with one of these, a batch is answered without the log's start offset. Kafka:
 #: ReplicaManager.appendToLocalLog.
@@ -46,8 +46,6 @@ _WITHOUT_LOG_START: Final = frozenset(
 
 
 Listener: TypeAlias = Callable[["Partition", PartitionEvent], None]
-#: None: there is none.
-Refusal: TypeAlias = Callable[[], AppendResult | None]
 
 
 class Partition(ReadableLog):
@@ -88,7 +86,7 @@ class Partition(ReadableLog):
         self.cleaned_offset = 0
         self._high_watermark_is_held = False
         #: Called in this order after each change; see `PartitionEvent`. No part of the stream of events: this is told
-        #: with each batch, so produce would pay for an event, and who waits cares for one partition only.
+        #: with each batch, so produce would pay for an event, and a waiting request is about few partitions.
         self.listeners: list[Listener] = []
         self._flushed_offset, self._flushed_ms = self.log_end_offset, 0
         self.producers = recovered.producers
@@ -97,29 +95,18 @@ class Partition(ReadableLog):
 
     # Appending
 
-    def append_as_leader(
-        self,
-        batch: Buffer,
-        header: BatchHeader,
-        wall_ms: int,
-        verification: Verification | None = None,
-        refusal: Refusal | None = None,
-    ) -> AppendResult:
-        """Append what a client sent: a batch and its header, as `record_validation.only_batch` found them.
+    def prepare(self, batch: Buffer, header: BatchHeader, wall_ms: int) -> PreparedBatch | AppendResult:
+        """Check what a client sent, a batch and its header as `only_batch` found them; returns what `append_prepared`
+        takes, or why the batch is refused.
 
-        A repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
-        with a transactional batch, see `ProducerStates.start_verification`. `refusal` is asked when the records have
-        been looked at, for others may have had their turn: whether the batch may still not be appended here, and why.
+        The log is not changed. The task may be suspended in here, and the log grow or lose its leader meanwhile.
         """
         try:
-            data, max_timestamp, _ = prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
+            return prepare_append(batch, header, self.config.rules, now_ms=wall_ms)
         except BatchError as refused:
             if self.is_closed or self._storage.is_offline:
                 return self._refuse_all()
             return self._refuse(refused.error, str(refused) if refused.faults else None, refused.faults)
-        if refusal is not None and (result := refusal()) is not None:
-            return result
-        return self.append_prepared(data, header, max_timestamp, wall_ms, verification)
 
     def append_prepared(
         self,
@@ -131,7 +118,9 @@ class Partition(ReadableLog):
     ) -> AppendResult:
         """Append a batch whose records were looked at. `header` is as it was sent, `data` what the log is to keep.
 
-        Nothing of the log is looked at before this: others may have had their turn.
+        All that depends on the log's state is checked here, and nothing suspends the task between check and append. A
+        repeat of one of the producer's last batches is answered as that was, and not appended. `verification` goes
+        with a transactional batch, see `ProducerStates.start_verification`.
         """
         if self.is_closed or self._storage.is_offline:
             return self._refuse_all()
@@ -255,7 +244,7 @@ class Partition(ReadableLog):
         return self._flushed_offset < self.log_end_offset and not is_recent
 
     def flush_if_due(self, wall_ms: int) -> None:
-        """Have the log on the device if it has not been for flush.ms, or if nobody knows, for the date has gone back.
+        """Have the log on the device if it has not been for flush.ms, or if the date has gone back, so that is unknown.
 
         Kafka: LogManager.flushDirtyLogs.
         """
@@ -320,7 +309,7 @@ class Partition(ReadableLog):
     def replace(self, segments: Sequence[Segment]) -> Replacement:
         """Begin a segment with fewer batches in the place of `segments`; see `LogStorage.replace`.
 
-        What it leaves out must be of no use any more to readers, nor to who opens the log again. Raises `StorageError`.
+        What it leaves out must be of no use any more to readers, nor to the next opening. Raises `StorageError`.
         """
         return self._storage.replace(segments)
 

@@ -1,4 +1,4 @@
-"""What a partition is asked in, answers, and tells its listeners. What does not apply is -1, as Kafka answers it."""
+"""Questions to a partition, its answers, and what it tells its listeners. -1: does not apply, as in Kafka."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ottla.log.reading import NO_RECORDS
 from ottla.log.storage.segment import AbortedTransaction
 from ottla.protocol.batch_error import RecordFault
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 # The negative times of ListOffsets.
 LATEST_TIMESTAMP: Final = -1
@@ -33,15 +33,15 @@ READ_COMMITTED: Final = IsolationLevel.READ_COMMITTED
 
 
 class PartitionEvent(Enum):
-    """What listeners are told of."""
+    """The changes that listeners are told of."""
 
     #: The log grew, and what readers may see with it.
     ADVANCED = "advanced"
-    #: The oldest records went, by retention or DeleteRecords.
+    #: The oldest records were removed, by retention or DeleteRecords.
     LOG_START_MOVED = "log start moved"
     #: A new leader epoch began.
     LEADER_CHANGED = "leader changed"
-    #: The log is gone or its storage closed; nothing will happen here again.
+    #: The log was deleted or its storage closed.
     CLOSED = "closed"
 
 

@@ -9,7 +9,7 @@ to five in flight and may send any of them again: such a repeat is answered as t
     [12–15], [9–9]   OUT_OF_ORDER_SEQUENCE_NUMBER, so is anything that does not begin at 25
 
 Sequence numbers wrap from 2147483647 to 0. A higher epoch is a new incarnation and begins at 0; a lower one is fenced.
-A producer nobody remembers may begin anywhere: its batches may have been removed by retention.
+An unknown producer may begin anywhere: its batches may have been removed by retention.
 
 Checking comes before the append and changes nothing; `add_batch` and `add_marker` come after it.
 Kafka: ProducerStateManager, ProducerAppendInfo, ProducerStateEntry, VerificationStateEntry.
@@ -33,11 +33,11 @@ _EPOCH_MAX: Final = 2**15 - 1
 
 @dataclass(slots=True, eq=False)
 class Verification:
-    """That the transaction coordinator is being asked whether this partition belongs to the producer's transaction.
+    """A question to the transaction coordinator: does this partition belong to the producer's transaction?
 
-    A batch is let in only with the very object the asking began with: an answer that comes after the transaction ended
-    must not open the next. It also holds back sequence numbers above the lowest seen, or a batch whose asking succeeded
-    would overtake one whose asking is to be repeated.
+    A batch is appended only with the object that its question began with: an answer that comes after the transaction
+    ended must not open the next. The object also holds back sequence numbers above the lowest seen; otherwise a batch
+    with an answer would overtake one whose question is to be repeated.
     """
 
     started_ms: int

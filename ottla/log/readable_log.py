@@ -1,4 +1,4 @@
-"""What there is of a log to read: its offsets, its batches, where a time or an epoch begins.
+"""Reading a log: its offsets, its batches, where a time or an epoch begins.
 
     log_start_offset ≤ last_stable_offset ≤ high_watermark ≤ log_end_offset
 
@@ -39,11 +39,11 @@ from ottla.log.storage.contract import EpochStart, LogStorage, StorageError
 from ottla.log.storage.segment import AbortedTransaction, Segment
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import NONE, ErrorCode
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 
 class ReadableLog:
-    """One log, as those see it who read it."""
+    """One log, as its readers see it."""
 
     __slots__ = (
         "_epochs",
@@ -67,11 +67,11 @@ class ReadableLog:
         self.log_end_offset = self.high_watermark = self.last_stable_offset = recovered.log_end_offset
 
     def put_around_storage(self, put: Callable[[LogStorage], LogStorage]) -> None:
-        """Have what `put` makes of its storage stand in the storage's place from now on, such as a fault."""
+        """Replace the storage by what `put` returns for it, such as a fault."""
         self._storage = put(self._storage)
 
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
-        """Whether the client knows the leader epoch; -1 is no claim. Comes before asking who leads."""
+        """Whether the client knows the leader epoch; -1 is no claim. Comes before the check of the leader."""
         if current_leader_epoch in (-1, self.leader_epoch):
             return NONE
         if current_leader_epoch < self.leader_epoch:
@@ -130,7 +130,7 @@ class ReadableLog:
         )
 
     def _read_diverged(self, fetch_offset: int, last_fetched_epoch: int) -> ReadResult | None:
-        """What a reader gets whose log went another way than this one; None: it did not."""
+        """The answer for a reader whose log diverges from this one; None: it does not."""
         epoch, end_offset = self._epochs.end_offset_for(last_fetched_epoch, self.log_end_offset)
         if end_offset == NO_OFFSET:
             return ReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ottla.log.storage.segment import AbortedTransaction, Segment
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_reading import first_offset_at, offset_of_max_timestamp
 from ottla.protocol.records import read_header
-from ottla.protocol.varint import Buffer
 
 NO_RECORDS: Final = b""
 

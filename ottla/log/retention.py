@@ -1,4 +1,4 @@
-"""Which segments a log may let go of: those before its start, those too many bytes, those too old; in this order.
+"""Which segments retention removes: those before the log's start, beyond retention.bytes, too old; in this order.
 
 Whole segments go, oldest first, until one has to stay. A log keeps at least retention.bytes, for a segment goes only
 if it lies wholly in the surplus. Ages are those of the records: old timestamps vanish early, one from the future keeps

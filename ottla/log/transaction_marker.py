@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_building import build_batch
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import BatchHeader
-from ottla.protocol.varint import Buffer
 
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
@@ -28,7 +28,7 @@ _NOBODY: Final = -1
 
 
 class TransactionMarker(NamedTuple):
-    """How a transaction ended, and by whose word."""
+    """How a transaction ended, and the epoch of its coordinator."""
 
     is_commit: bool
     coordinator_epoch: int

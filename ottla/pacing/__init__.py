@@ -1,9 +1,9 @@
-"""One request may be long; those behind it still get their turn. One may cost much; it may not cost everything.
+"""Long requests give others their turn; and what one request may cost has bounds.
 
 pace = Pace(loop.call_soon)                 one for each event loop
 pace.run(task)                              now, as far as this turn's slice goes, and the rest in later turns
-for topic in paced(request.topics): ...     it may be left here, and gone back to
-charge_elements(len(topics))                what it may cost has bounds
+for topic in paced(request.topics): ...     the task may be suspended here, and resumed in a later turn
+charge_elements(len(topics))                counted before it is done; beyond the bound it is `TooCostly`
 """
 
 from ottla.pacing.bounds import (
@@ -21,15 +21,23 @@ from ottla.pacing.bounds import (
     fail_long_answer,
     own_bytes,
 )
-from ottla.pacing.breaths import BREATH_ELEMENTS, FEW_ELEMENTS, breathe, in_one_go, paced, paced_parts
 from ottla.pacing.charges import charge_elements, charge_fault, charge_records, charge_unpacked, costs, lift_bounds
-from ottla.pacing.pace import ACTIVE_MAX, LATE_MAX, SLICE_SECONDS, Pace, Worker
+from ottla.pacing.pace import ACTIVE_MAX, LATE_MAX, SLICE_SECONDS, Fiber, Pace
+from ottla.pacing.turns import (
+    ELEMENTS_PER_LOOK,
+    FEW_ELEMENTS,
+    paced,
+    paced_each,
+    paced_parts,
+    without_suspension,
+    yield_turn,
+)
 
 __all__ = [
     "ACTIVE_MAX",
     "ANSWER_BYTES_MAX",
     "ANSWER_ELEMENTS_MAX",
-    "BREATH_ELEMENTS",
+    "ELEMENTS_PER_LOOK",
     "FAULTS_MAX",
     "FEW_ELEMENTS",
     "HEAVY_ELEMENTS",
@@ -40,20 +48,21 @@ __all__ = [
     "TEXT_BYTES_MAX",
     "UNPACKED_BYTES_MAX",
     "UNPACKED_RECORDS_MAX",
+    "Fiber",
     "Pace",
     "Parts",
     "TooCostly",
-    "Worker",
-    "breathe",
     "charge_elements",
     "charge_fault",
     "charge_records",
     "charge_unpacked",
     "costs",
     "fail_long_answer",
-    "in_one_go",
     "lift_bounds",
     "own_bytes",
     "paced",
+    "paced_each",
     "paced_parts",
+    "without_suspension",
+    "yield_turn",
 ]

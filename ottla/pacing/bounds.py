@@ -50,22 +50,14 @@ class TooCostly(Exception):
 class Costs:
     """What a request may still cost."""
 
-    __slots__ = (
-        "answer_bytes",
-        "answer_id",
-        "elements",
-        "elements_max",
-        "faults",
-        "parts_counted",
-        "parts_joined",
-        "text_bytes",
-        "unpacked_bytes",
-        "unpacked_records",
-    )
-
-    def __init__(self) -> None:
-        self.begin(0)
-        self.begin_answer([])
+    #: These hold until `begin`: not every fiber is made for a request.
+    elements = elements_max = ANSWER_ELEMENTS_MAX
+    faults = FAULTS_MAX
+    text_bytes = TEXT_BYTES_MAX
+    unpacked_bytes = UNPACKED_BYTES_MAX
+    unpacked_records = UNPACKED_RECORDS_MAX
+    #: Which parts the answer is written to; 0: it is not begun.
+    answer_id = 0
 
     @property
     def is_heavy(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the request that is being worked off is charged with. Who calls this outside of a worker is charged nothing."""
+"""What the request that runs is charged with. Outside of a fiber nothing is charged."""
 
 from __future__ import annotations
 
@@ -7,49 +7,48 @@ import sys
 from greenlet import getcurrent
 
 from ottla.pacing.bounds import TEXT_BYTES_MAX, Costs, TooCostly
-from ottla.pacing.pace import Worker
+from ottla.pacing.pace import Fiber
 
 
 def costs() -> Costs | None:
-    """What the request that is being worked off may still cost; None: this is none."""
-    worker = getcurrent()
-    return worker.costs if type(worker) is Worker else None
+    """What the running request may still cost; None: no fiber is running."""
+    fiber = getcurrent()
+    return fiber.costs if type(fiber) is Fiber else None
 
 
 def lift_bounds() -> None:
-    """What comes now is part of no request: it costs what it does."""
-    worker = getcurrent()
-    if type(worker) is Worker:
-        spent = worker.costs
+    """What follows is part of no request: it has no bounds."""
+    spent = costs()
+    if spent is not None:
         spent.elements = spent.elements_max = spent.text_bytes = sys.maxsize
 
 
 def charge_unpacked(size: int) -> bool:
-    """So many bytes were unpacked; returns whether that was within what the request may have."""
-    worker = getcurrent()
-    if type(worker) is not Worker:
+    """So many bytes were unpacked; returns whether the request may have them. The task may be suspended here."""
+    fiber = getcurrent()
+    if type(fiber) is not Fiber:
         return True
-    worker.costs.unpacked_bytes -= size
-    worker.pace.breathe(worker)
-    return worker.costs.unpacked_bytes >= 0
+    fiber.costs.unpacked_bytes -= size
+    fiber.pace.yield_turn(fiber)
+    return fiber.costs.unpacked_bytes >= 0
 
 
 def charge_records(count: int) -> bool:
     """So many records that were unpacked are about to be looked at; returns whether the request may have them."""
-    worker = getcurrent()
-    if type(worker) is not Worker:
+    spent = costs()
+    if spent is None:
         return True
-    worker.costs.unpacked_records -= count
-    return worker.costs.unpacked_records >= 0
+    spent.unpacked_records -= count
+    return spent.unpacked_records >= 0
 
 
 def charge_fault() -> bool:
     """Another record is refused; returns whether it is to be named."""
-    worker = getcurrent()
-    if type(worker) is not Worker:
+    spent = costs()
+    if spent is None:
         return True
-    worker.costs.faults -= 1
-    return worker.costs.faults >= 0
+    spent.faults -= 1
+    return spent.faults >= 0
 
 
 def charge_elements(count: int, text_bytes: int = 0) -> None:
@@ -57,9 +56,8 @@ def charge_elements(count: int, text_bytes: int = 0) -> None:
 
     Raises `TooCostly`.
     """
-    worker = getcurrent()
-    if type(worker) is Worker:
-        spent = worker.costs
+    spent = costs()
+    if spent is not None:
         spent.elements -= count
         if spent.elements < 0:
             raise TooCostly(f"it has more than {spent.elements_max} elements")

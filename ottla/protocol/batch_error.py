@@ -1,4 +1,4 @@
-"""What can be wrong with a record batch, as the exception that carries Kafka's answer.
+"""`BatchError`: a record batch is refused, with Kafka's error code.
 
 Kafka throws different exceptions for faults that look alike, and clients see them as different codes:
 

@@ -22,8 +22,8 @@ from typing import Any, Final
 from ottla.protocol import lz4_frame, xerial_snappy
 from ottla.protocol.batch_error import BatchError, DecompressionError
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.unpacked import STEP_BYTES, Unpacked
-from ottla.protocol.varint import Buffer
 
 #: What a batch may unpack to unless told otherwise: as much as a request may hold, socket.request.max.bytes.
 DECOMPRESSED_BYTES_MAX: Final = 100 * 1024 * 1024
@@ -66,7 +66,7 @@ _ASSIGNED: Final = tuple(CompressionType)
 def decompress(compression_type: int, data: Buffer, limit_bytes: int = DECOMPRESSED_BYTES_MAX) -> Buffer:
     """Unpack the records of one batch.
 
-    Others have their turn in between. Raises `DecompressionError` for bytes that aren't what the codec says,
+    Other requests run in between. Raises `DecompressionError` for bytes that aren't what the codec says,
     `DecompressionLimitError` past `limit_bytes`, `RequestLimitError` past what the whole request may unpack to.
     """
     view = memoryview(data)

@@ -1,13 +1,13 @@
 """What consumers tell each other through JoinGroup and SyncGroup: subscriptions and assignments.
 
-To the broker they are opaque bytes, but for two looks inside: the coordinator asks which topics a group reads, and
-people want to see who has which partitions. Each begins with an int16, its version:
+To the broker they are opaque bytes, with two exceptions: the coordinator reads which topics a group reads, and tools
+show which member has which partitions. Each begins with an int16, its version:
 
     metadata in JoinGroup     version · topics · user_data · v1: owned_partitions · v2: generation_id · v3: rack_id
     assignment in SyncGroup   version · assigned_partitions · user_data
 
-A version only ever adds fields at the end. So what is newer than the newest version known is read as that one, the rest
-left over; and who needs the topics alone can read any version as the first. No leader, no assignment: then it is empty.
+A version only adds fields at the end. So a version newer than the newest known one is read as that one, and the rest is
+ignored; to get the topics alone, any version is read as the first. An assignment is empty if there is no leader.
 Kafka: clients/.../consumer/internals/ConsumerProtocol.java.
 """
 
@@ -19,7 +19,7 @@ from ottla.protocol.messages.consumer_protocol_assignment import ConsumerProtoco
 from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from ottla.protocol.primitives import DecodeError, Message
 
-#: The protocol_type of a group whose members speak this; of others nothing is known.
+#: The protocol_type of a group whose members use this protocol.
 PROTOCOL_TYPE: Final = "consumer"
 
 #: The newest version of both; Kafka, too, insists that they agree.

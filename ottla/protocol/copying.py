@@ -1,7 +1,7 @@
-"""Messages copied before they change, for others may have them too.
+"""Messages are copied before they are changed: other parts may refer to them too.
 
-An answer may be given again, to other clients, and a request be remembered by its connection: whoever hands out a
-message, or lets it be changed, copies it first.
+An answer may be sent again, to other clients, and a connection may remember a request. Code that hands out a message,
+or lets it be changed, copies it first.
 """
 
 from __future__ import annotations

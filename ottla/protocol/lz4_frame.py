@@ -5,7 +5,7 @@
 Kafka reads one frame of version 1 with independent blocks, verifies the checksums of the header and of the blocks, and
 ignores the content's size and checksum and whatever follows the frame.
 
-So the header is judged here, and the library gets a fresh one without the optional fields: then it ignores what Kafka
+So the header is checked here, and the library gets a new one without the optional fields: then it ignores what Kafka
 ignores. What is written has blocks of 64 KiB and no checksum but the header's.
 
 Kafka: Lz4BlockInputStream, Lz4BlockOutputStream.
@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Final
 
 from ottla.protocol.batch_error import DecompressionError
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.unpacked import STEP_BYTES, Unpacked
-from ottla.protocol.varint import Buffer
 
 _MAGIC: Final = b"\x04\x22\x4d\x18"
 #: Kafka's default, and its sign for the fast compressor; any other level means the slow one with that level.
@@ -68,9 +68,9 @@ def compress_frame(data: Buffer, level: int = LEVEL_DEFAULT) -> bytes:
 
 
 def _plain_header(data: memoryview) -> tuple[bytes, int, bool]:
-    """Judge the header as Kafka does.
+    """Check the header as Kafka does.
 
-    Returns (one that says the same without optional fields, where the blocks begin, whether a checksum follows them).
+    Returns (the same header without optional fields, where the blocks begin, whether a checksum follows them).
     """
     if bytes(data[:4]) != _MAGIC or len(data) < 7:
         raise DecompressionError("not an lz4 frame")

@@ -1,9 +1,8 @@
-"""The batch that nearly every request holds: as it is, nothing about it is to be changed or to be looked at twice.
+"""The plain batch, as nearly every request has it: the log stores it unchanged.
 
-It is not compressed, its timestamps are the producer's and within the topic's range, and the topic
-keeps it as the producer made it. Such a batch is checked where it lies in the frame, without a copy. What passes here
-would pass `record_validation.prepare_append`, and would come out of it with the same bytes; what does not is left to
-that, which says what is wrong with it, if anything is.
+It is not compressed, its timestamps are the producer's and within the topic's range, and the topic stores it as the
+producer made it. Such a batch is checked where it lies in the frame, without a copy. A batch that passes here would
+pass `record_validation.prepare_append` with the same bytes; all others are left to that.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ Bytes from outside are hostile, so decoding follows three rules:
    section over 10,000, as in Kafka 4.4.
 3. A varint has at most five bytes.
 
-Arrays of more than a `FEW` elements are counted, and walked with breath in between: see `pacing`. Short arrays are
-counted with what they are in, if that is an element of a long one; alone they are not worth it. With the elements of
-long arrays their texts are counted too, by the memory they take.
+Arrays of more than a `FEW` elements are counted, and the task may be suspended between their elements: see `pacing`.
+Short arrays are counted with what they are in, if that is an element of a long one; alone they are not worth it. With
+the elements of long arrays their texts are counted too, by the memory they take.
 
 Bytes left over after a message are ignored, as Kafka ignores them.
 """
@@ -29,9 +29,9 @@ from ottla.pacing import FEW_ELEMENTS, charge_elements, costs, paced, paced_part
 T = TypeVar("T")
 Buffer: TypeAlias = bytes | bytearray | memoryview
 #: (frame, position) -> (message, position after it)
-Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
+ReadMessage: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
 #: Appends the parts of a message to the list; large records are appended as they are, without a copy.
-Writer: TypeAlias = Callable[[Any, list[Buffer]], None]
+WriteMessage: TypeAlias = Callable[[Any, list[Buffer]], None]
 TaggedFields: TypeAlias = dict[int, bytes]
 
 #: An int16 length can say no more, and compact strings are held to the same.
@@ -43,7 +43,7 @@ FEW: Final = FEW_ELEMENTS
 ARRAY_ELEMENTS_MAX: Final = 1_000_000
 TAGGED_FIELDS_MAX: Final = 10_000
 
-#: Topic and directory ids are 16 raw bytes; nobody needs more of them than equality.
+#: Topic and directory ids are 16 raw bytes; only equality matters.
 ZERO_UUID: Final = bytes(16)
 
 #: The default of a parameter that may be null but isn't unless one says so: see `__init__` of `MetadataRequest`.
@@ -71,8 +71,8 @@ class Message:
     #: where they apply. For tests and tools; the codec itself was written out from it, and reads only which are arrays.
     LAYOUT: ClassVar[tuple[str, ...]]
     #: By version. Filled in at the end of each generated module, for messages only.
-    READERS: ClassVar[dict[int, Reader]]
-    WRITERS: ClassVar[dict[int, Writer]]
+    READERS: ClassVar[dict[int, ReadMessage]]
+    WRITERS: ClassVar[dict[int, WriteMessage]]
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
@@ -281,7 +281,7 @@ def read_tag(frame: bytes, position: int) -> tuple[int, int, int]:
 
 
 def read_tag_bytes(frame: bytes, position: int, size: int) -> tuple[bytes, int]:
-    """Read a tagged field that nobody here knows."""
+    """Read an unknown tagged field."""
     end = position + size
     if size < 0 or end > len(frame):
         raise DecodeError(f"a tagged field claims {size} bytes, more than there are left")

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.pacing import paced
 from ottla.protocol.compression import CompressionType, compress
 from ottla.protocol.crc32c import crc32c
 from ottla.protocol.record_reading import Record, wrapped
@@ -49,7 +49,7 @@ def build_batch(
     short = SHORT_VARINTS
     parts: list[bytes] = []
     count = 0
-    for key, value in paced(records) if len(records) > FEW_ELEMENTS else records:
+    for key, value in paced(records):
         # Attributes and timestamp delta are 0, and so is the number of headers.
         body = b"\0\0" + (short[count] if count < _SHORT_MAX else varint(count))
         if key is None:

@@ -15,8 +15,9 @@ from ottla.pacing import charge_records, paced
 from ottla.protocol.batch_error import BatchError, RequestLimitError
 from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.records import BATCH_OVERHEAD, RECORD_BYTES_MAX, BatchHeader, TimestampType
-from ottla.protocol.varint import Buffer, VarintError, read_varint, read_varlong
+from ottla.protocol.varint import VarintError, read_varint, read_varlong
 
 #: A header's value may be null. Keys ought to be UTF-8; U+FFFD stands for what isn't, as it does in Kafka.
 RecordHeaders: TypeAlias = tuple[tuple[str, bytes | None], ...]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeAlias
 
-from ottla.pacing import breathe, charge_records
+from ottla.pacing import charge_records, yield_turn
 from ottla.protocol.batch_error import BatchError, RequestLimitError
 from ottla.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
 from ottla.protocol.errors import ErrorCode
@@ -44,7 +44,7 @@ _RUN_MIN: Final = 8
 #: How far one try looks, so that runs that keep breaking off don't cost a look at all that follows each time.
 _RUN_MAX: Final = 256
 #: After so many records others may have their turn.
-_BREATH_RECORDS: Final = 1_000
+_RECORDS_PER_LOOK: Final = 1_000
 _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 
@@ -73,7 +73,7 @@ class RecordScan(NamedTuple):
     #: No timestamp is smaller. The smallest itself may be larger than this.
     min_timestamp_bound: int
     null_keys: int
-    #: Offset deltas are 0, 1, 2… Only looked at in compressed batches; elsewhere nobody reads them before consumers do.
+    #: Offset deltas are 0, 1, 2… Only checked in compressed batches, as in Kafka.
     is_consecutive: bool
 
 
@@ -144,8 +144,8 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
     null_keys = index = 0
     is_consecutive = True
     runs_are_likely = not compressed_max
-    stop = count if count < _BREATH_RECORDS else _BREATH_RECORDS
-    while index < stop or (index < count and (stop := _after_breath(index, count))):
+    stop = count if count < _RECORDS_PER_LOOK else _RECORDS_PER_LOOK
+    while index < stop or (index < count and (stop := _next_stop(index, count))):
         begin = position
         size = data[position]
         position += 1
@@ -226,10 +226,10 @@ def _hop(  # noqa: PLR0915 (unrolled: see below)
     return position, *_bounds(largest, negatives), null_keys, is_consecutive
 
 
-def _after_breath(index: int, count: int) -> int:
-    """Others have their turn; returns how far to go then."""
-    breathe()
-    return min(count, index + _BREATH_RECORDS)
+def _next_stop(index: int, count: int) -> int:
+    """The task may be suspended here; returns how far it goes then."""
+    yield_turn()
+    return min(count, index + _RECORDS_PER_LOOK)
 
 
 def _bounds(largest: int, negatives: list[int]) -> tuple[int, int]:

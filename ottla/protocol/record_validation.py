@@ -1,4 +1,4 @@
-"""May this batch be appended, and what does it become in the log? Kafka's checks of what a producer sent, in its order.
+"""Whether a producer's batch may be appended, and its form in the log: Kafka's checks, in Kafka's order.
 
     only_batch        the records field of a Produce request holds exactly one batch of magic 2
     prepare_append    size, checksum, header, records, timestamps; then the offsets within it and max_timestamp are set
@@ -27,6 +27,7 @@ from ottla.protocol.compression import (
     CompressionType,
 )
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_building import build_batch_of
 from ottla.protocol.record_reading import Record, read_records, wrapped
 from ottla.protocol.record_scan import scan_records
@@ -48,7 +49,6 @@ from ottla.protocol.records import (
     checksum_matches,
     read_header,
 )
-from ottla.protocol.varint import Buffer
 
 
 @dataclass(slots=True)
@@ -116,8 +116,8 @@ def only_batch(records: Buffer | None, api_version: int) -> tuple[BatchHeader, m
 def prepare_append(batch: Buffer, header: BatchHeader, rules: AppendRules, *, now_ms: int) -> PreparedBatch:
     """Check a producer's batch against the topic's rules, and make it what the log keeps. Raises `BatchError`.
 
-    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec. May take
-    breath: whoever calls this looks at the log anew afterwards.
+    `batch` is left as it is; what comes back is a copy, compressed anew if the rules ask for another codec. The task
+    may be suspended in here: the caller looks at the log anew afterwards.
     """
     _check_batch(batch, header, rules.max_message_bytes)
     source = _codec_of(header.attributes)
@@ -224,7 +224,7 @@ def _check_rebuildable(header: BatchHeader, records: list[Record]) -> None:
 
 
 def _check_records(records: Iterable[Record], header: BatchHeader, rules: AppendRules, now_ms: int) -> None:
-    """Hold each record against the topic's rules. Kafka: LogValidator.validateRecord, processRecordErrors."""
+    """Check each record against the topic's rules. Kafka: LogValidator.validateRecord, processRecordErrors."""
     error = ErrorCode.INVALID_RECORD
     faults: list[RecordFault] = []
     count = 0

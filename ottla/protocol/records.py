@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.crc32c import crc32c
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 #: base_offset and batch_length: what batch_length does not count.
 LOG_OVERHEAD: Final = 12
@@ -32,7 +32,7 @@ LOG_OVERHEAD: Final = 12
 BATCH_OVERHEAD: Final = 61
 #: Where the bytes under the checksum begin.
 CHECKSUMMED_AT: Final = 21
-#: How large a record in a compressed batch may be where nobody says less: what Java can allocate, which is no limit.
+#: How large a record in a compressed batch may be without a setting: what Java can allocate, which is no limit.
 RECORD_BYTES_MAX: Final = 2**31 - 9
 NO_TIMESTAMP: Final = -1
 #: The last date a record can have.

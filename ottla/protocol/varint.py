@@ -7,11 +7,9 @@ significant first, with the top bit set in all but the last. An int has at most 
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
-from ottla.protocol.primitives import unsigned_varint
-
-Buffer: TypeAlias = bytes | bytearray | memoryview
+from ottla.protocol.primitives import Buffer, unsigned_varint
 
 
 class VarintError(ValueError):

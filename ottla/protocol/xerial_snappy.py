@@ -15,8 +15,8 @@ import struct
 from typing import Final
 
 from ottla.protocol.batch_error import DecompressionError, DecompressionLimitError
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.unpacked import Unpacked
-from ottla.protocol.varint import Buffer
 
 _MAGIC: Final = b"\x82SNAPPY\x00"
 _MAGIC_AS_LENGTH: Final = int.from_bytes(_MAGIC[:4], "big", signed=True)

@@ -1,9 +1,9 @@
-"""What time it is, and in whose sense.
+"""The time: of deadlines, and of records.
 
 Two times, both whole milliseconds: `now_ms` only ever grows and counts from an arbitrary moment, so deadlines are
 instants of it; `wall_ms` is the date, milliseconds since 1970, and goes into records. Everything asks one `Clock`. The
-system clock runs by itself. The virtual one stands still until it is moved, so that a test has a session of 45 s expire
-now, and nothing expire that it did not ask for.
+system clock runs by itself. The virtual one stands still until it is moved, so a test can expire a session of 45 s at
+once, and nothing expires by itself.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ WALL_MS_MAX: Final = 2**63 - 1
 
 
 class Clock(Protocol):
-    """Where all code gets its time from."""
+    """The only source of time."""
 
     @property
     def stands_still(self) -> bool:
-        """Whether waiting is of no use, since the time changes only when it is moved."""
+        """Whether the time changes only when it is moved, so that waiting in real time is useless."""
 
     def now_ms(self) -> int:
         """Milliseconds on the clock that deadlines are set by. It never goes back."""
@@ -65,13 +65,13 @@ class VirtualClock:
         return min(self._now_ms + self._wall_offset_ms, WALL_MS_MAX)
 
     def date_from(self, wall_ms: int) -> None:
-        """Have the date be no earlier than this; deadlines are as far off as they were."""
+        """Move the date to this if it is earlier; the time to each deadline stays."""
         self._wall_offset_ms = max(self._wall_offset_ms, wall_ms - self._now_ms)
 
     def set_date(self, wall_ms: int | None = None) -> None:
-        """Have this be the date, be it later or earlier; None: the system's. Deadlines are as far off as they were."""
+        """Set the date, later or earlier; None: the system's. The time to each deadline stays."""
         self._wall_offset_ms = (time.time_ns() // _NS_PER_MS if wall_ms is None else wall_ms) - self._now_ms
 
     def move_to(self, now_ms: int) -> None:
-        """Make it `now_ms`; a past instant changes nothing. `Timer.advance` does this, and fires what is due."""
+        """Set `now_ms`; a past instant changes nothing. `Timer.advance` does this, and fires what is due."""
         self._now_ms = max(self._now_ms, now_ms)

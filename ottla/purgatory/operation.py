@@ -1,9 +1,9 @@
 """A delayed operation: an answer that waits for a condition, at most until a deadline, and is given exactly once.
 
 The first of three completes it: an event after which `try_complete` finds the condition true, a caller that will not
-wait any longer (`force_complete`), or the deadline. All of them go through `force_complete`, which lets the first one
-in and turns away the rest. So `on_complete` runs once and is the only place from which an answer leaves, whatever it
-then says; `on_expiration` adds what is to happen only because time ran out, after it.
+wait any longer (`force_complete`), or the deadline. All of them call `force_complete`, which acts on the first call
+only. So `on_complete` runs once, and is the only place that gives an answer. If the deadline completed it,
+`on_expiration` runs after that.
 
 A subclass has the condition and the answer:
 
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from ottla.purgatory.timing_wheel import NEVER_MS, TimerEntry
 
@@ -44,10 +44,8 @@ class DelayedOperation(TimerEntry):
 
     __slots__ = ("_is_delayed", "_purgatory", "_watch_count", "is_completed")
 
-    deadline_kind: ClassVar[str] = "other"
-    """The word for its deadline where deadlines are listed, such as "fetch"."""
     is_completed: bool
-    """True from the moment a caller has won the right to complete it, before `on_complete` has run."""
+    """True from the first call of `force_complete`, before `on_complete` has run."""
     _purgatory: WaitingRoom | None
     """Where it waits, or has waited; None: it never did."""
     _is_delayed: bool
@@ -56,7 +54,7 @@ class DelayedOperation(TimerEntry):
     """In how many lists of watchers it stands, completed or not."""
 
     def __init__(self, deadline_ms: int | None) -> None:
-        """`deadline_ms`: the instant its patience ends; None: never."""
+        """`deadline_ms`: the instant at which it completes at the latest; None: never."""
         super().__init__(NEVER_MS if deadline_ms is None else deadline_ms)
         self.is_completed = False
         self._purgatory = None
@@ -71,7 +69,7 @@ class DelayedOperation(TimerEntry):
         """
 
     def try_complete_for(self, key: Hashable) -> bool:
-        """`try_complete` after an event on `key`: who is watched under many keys need look at this one alone."""
+        """`try_complete` after an event on `key`. With many keys, it may be overridden to check this one only."""
         return self.try_complete()
 
     @abstractmethod
@@ -79,7 +77,7 @@ class DelayedOperation(TimerEntry):
         """Give the answer. Runs exactly once; if it raises, the operation is completed all the same."""
 
     def on_expiration(self) -> None:
-        """What is to be done besides, after `on_complete`, when the deadline completed it."""
+        """Runs after `on_complete` if the deadline completed the operation."""
 
     def force_complete(self) -> bool:
         """Complete it now, whether or not the condition holds. True for the caller that did it, else False."""

@@ -8,7 +8,7 @@ the operation in the list.
 Three numbers can be read at any time: `watched` (places in lists of watchers), `delayed` (operations whose deadline is
 running), `expired` (operations completed by their deadline, ever). Completed operations may linger in the lists of keys
 that nothing happens to. Once more than `purge_interval` of them do, the reaper sweeps all lists in the next turn: it is
-itself an entry of the timer, armed only then, so an idle purgatory wakes nobody.
+itself an entry of the timer, armed only then, so an idle purgatory causes no wake-up.
 
 Kafka: org.apache.kafka.server.purgatory.DelayedOperationPurgatory. Its reaper looks every 200 ms and goes by an
 estimate of their number (operations watched since the last sweep, less those delayed) that takes in operations which
@@ -99,8 +99,8 @@ class Purgatory(Generic[Op]):
     def cancel_for_key(self, key: Hashable) -> list[Op]:
         """Nothing will ever happen to `key` again: return what waited under it, not completed, their deadlines stopped.
 
-        What they watch besides can still complete them. A walk of `key` that is under way passes them over, be their
-        conditions true by now: they are the caller's, who looks at them. Kafka: cancelForKey, which completes nobody.
+        Events on their other keys can still complete them. A walk of `key` that is under way passes them over, even if
+        their conditions are true by now: the caller decides on them. Kafka: cancelForKey, which completes none.
         """
         cancelled = self._watchers.cancel(key)
         for operation in cancelled:

@@ -8,14 +8,14 @@ Three ways to drive it, one way to fire (`fire_due`):
   due at once, such as a timeout of 0 ms, fires in the next turn of the loop without the clock being moved.
 - Without a loop, in a test of something pure, `advance_sync(ms)` does the same with nothing to wait for.
 
-An entry whose `expire` raises harms itself alone: the error goes to `on_error` and the others due fire as they should.
-By default that is the loop's exception handler. Without a loop the error is raised from the advance, which a test can't
-overlook; the rest of the entries stay in the wheel, due, and fire when it goes on.
+If the `expire` of an entry raises, the error goes to `on_error`, and the other due entries fire all the same. By
+default `on_error` is the loop's exception handler. Without a loop the error is raised from the advance; the other due
+entries stay in the wheel, and fire with the next advance.
 
 While the virtual clock moves over days, periodic work that would find nothing is left out: see `skip_idle`.
 
-Where there is a loop no more than `FIRED_MAX` entries fire in one of its turns, for each may wake a task that has work
-to do: when thousands of sessions expire in the same millisecond, others have their turn in between.
+With a loop, at most `FIRED_MAX` entries fire in one of its turns, because each may wake a task with work to do: when
+thousands of sessions expire in the same millisecond, other tasks run in between.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Alarm(TimerEntry):
     __slots__ = ("_callback", "about")
 
     def __init__(self, callback: Callable[[], object], about: str = "") -> None:
-        """`about`: what it is for, as people who ask are told."""
+        """`about`: its purpose, for listings of timers."""
         super().__init__()
         self._callback = callback
         self.about = about
@@ -79,13 +79,13 @@ class Timer(TimingWheel):
         loop: asyncio.AbstractEventLoop | None = None,
         on_error: Callable[[Exception, TimerEntry], None] | None = None,
     ) -> None:
-        """`loop`: who wakes it; None: nobody, `fire_due` and `advance_sync` are all that fires."""
+        """`loop`: wakes the timer; None: only `fire_due` and `advance_sync` fire entries."""
         super().__init__(clock.now_ms())
         self.clock = clock
         self.fired = 0
         """Entries that expired so far."""
         self.on_error = on_error or self._raise_or_tell_loop
-        """Called with the error of an entry that others must not suffer for, and the entry."""
+        """Called with the error of an entry, and the entry; other entries fire all the same."""
         self._loop = loop
         self._is_advancing = False
         #: How far the clock is being moved; None: it is not.
@@ -111,9 +111,9 @@ class Timer(TimingWheel):
         return due_ms
 
     def add_in(self, entry: TimerEntry, delay_ms: int) -> None:
-        """Have an entry fire after so long. What would be after the end of time is not added, or not pending any more.
+        """Fire an entry after `delay_ms`. An entry beyond the largest instant is not added, or not pending any more.
 
-        Settings may say up to 2**63 - 1 ms, which is how people write "never".
+        Settings may say up to 2**63 - 1 ms, which means "never".
         """
         deadline_ms = self.now_ms() + delay_ms
         if deadline_ms < NEVER_MS:
@@ -203,7 +203,7 @@ class Timer(TimingWheel):
             pass
 
     def close(self) -> None:
-        """Wake nobody any more. What is pending is dropped: it neither fires nor completes."""
+        """Stop. Pending entries are dropped: they neither fire nor complete."""
         if self._sleeper is not None:
             self._sleeper.close()
 

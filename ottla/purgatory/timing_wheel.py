@@ -14,7 +14,7 @@ those of a coarser one drop into a finer wheel. At 1000 ms, for instance:
 So an entry is touched at most once a wheel, advancing touches due buckets only, and a small heap of the buckets in use
 (at most 20 a wheel) names the next one. With 1 ms buckets nothing fires early.
 
-Postponing is lazy. Most timers watch over something alive: every heartbeat moves a session's deadline, and few ever
+Postponing is lazy. Most timers guard something alive: every heartbeat moves a session's deadline, and few ever
 fire. A later deadline is therefore just stored in the entry, which stays where it is; its bucket comes due before the
 old deadline and so before the new one, and an entry found there whose deadline has moved is put away again instead of
 fired. A session that lives for hours costs one such visit each 40 s, however often it beats.
@@ -64,7 +64,7 @@ class TimerEntry(ABC):
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """Its purpose, for listings of timers."""
         return type(self).__name__
 
     @abstractmethod
@@ -231,7 +231,7 @@ class TimingWheel:
             wheel.end_ms = wheel.clock_ms + wheel.span_ms
 
     def pending(self) -> Iterator[TimerEntry]:
-        """Every entry that waits, in no order. It walks all buckets: for people who ask, not for work."""
+        """Every pending entry, in no order. It walks all buckets: for listings, not for work."""
         yield from _walk(self._due)
         for wheel in self.wheels:
             for bucket in wheel.buckets:
@@ -251,7 +251,7 @@ class TimingWheel:
                     assert entry._bucket is bucket
                     assert self.clock_ms <= bucket.deadline_ms < wheel.end_ms, "a bucket in use lies ahead"
                     earliest_ms = max(entry.deadline_ms, self.clock_ms)
-                    assert bucket.deadline_ms <= earliest_ms, "nobody is looked at too late"
+                    assert bucket.deadline_ms <= earliest_ms, "no entry is looked at too late"
         assert size == self.size, "every entry pending is counted"
 
 

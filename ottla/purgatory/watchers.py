@@ -1,13 +1,13 @@
-"""Who waits for what: under each key the operations to look at when something happens to it, first come, first served.
+"""Under each key, the operations to check when something happens to it, in the order they came.
 
-An operation stands in the list of every key that could let it complete. Walking the list of one key drops what is
-completed from it and, when nobody is left, the key. In the lists of its other keys a completed operation stays behind,
-dead, until they are walked too; `dead` counts such operations, so that the purgatory can sweep when they pile up.
+An operation stands in the list of every key that could let it complete. Walking the list of one key drops completed
+operations from it and, when it is empty, the key. In the lists of its other keys a completed operation stays, dead,
+until they are walked too; `dead` counts such operations, so that the purgatory can sweep when there are many.
 Striking an operation from all its lists at once would cost a search in each; most lists are walked soon anyway.
 
-Completing an operation runs code that may come back here, under the same key. So a walk tries those who stood there
-when it began and touches the list itself only at its end: an operation that is added meanwhile was tested when
-added, and one that is completed or cancelled meanwhile is passed over.
+Completing an operation runs code that may call this module again, with the same key. So a walk tries the operations
+that were there when it began, and changes the list itself only at its end: an operation that is added meanwhile was
+tested when added, and one that is completed or cancelled meanwhile is passed over.
 
 Kafka: DelayedOperationPurgatory.Watchers and WatcherList; its 512 shards keep threads apart, and here is only one.
 """
@@ -80,7 +80,7 @@ class Watchers(Generic[Op]):
         return completed
 
     def cancel(self, key: Hashable) -> list[Op]:
-        """Take the key away and return who was waiting under it. Their places under other keys remain."""
+        """Remove the key and return the operations that waited under it. Their places under other keys remain."""
         waiting = self._by_key.pop(key, [])
         cancelled = [operation for operation in waiting if not operation.is_completed]
         for operation in waiting:

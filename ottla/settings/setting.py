@@ -1,16 +1,16 @@
-"""What is known of a setting: its name and type, what it may be, and when a change of it counts."""
+"""A setting: its name and type, its valid values, and when a change takes effect."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-#: When a changed value counts, in the words of Kafka's documentation.
+#: When a changed value takes effect, in the words of Kafka's documentation.
 READ_ONLY: Final = "read-only"
 CLUSTER_WIDE: Final = "cluster-wide"
 PER_BROKER: Final = "per-broker"
 
-#: What is said of a setting that nothing goes by.
+#: The meaning of a setting that has no effect here.
 NO_EFFECT: Final = "Taken and shown; nothing goes by it here."
 
 _UNITS: Final = frozenset(("bytes", "hours", "minutes", "ms", "seconds"))
@@ -36,7 +36,7 @@ class Setting:
 
     @property
     def unit(self) -> str:
-        """The unit of its value, as its name says it; empty when it has none."""
+        """The unit of its value, from its name; empty if there is none."""
         return next((word for word in reversed(self.name.split(".")) if word in _UNITS), "")
 
     @property

@@ -7,10 +7,10 @@ They come in layers, the first that has a value winning:
 
     a node's own, changed while it runs  ▶  the cluster's, changed while it runs  ▶  given at the start  ▶  default
 
-What is given at the start comes from a properties file, from the environment if it is asked, and from `--set
-name=value`, the later ones winning. An unknown
-name is no error, for a server.properties written for Kafka should simply work: it lands in `unknown` and the broker
-warns. The two changeable layers belong to the APIs that alter configs; they hold text, checked before it gets here.
+What is given at the start comes from a properties file, from the environment if that is read, and from `--set
+name=value`; the later ones win. An unknown name is no error, because a server.properties written for Kafka must work:
+it goes to `unknown` and the broker warns. The two changeable layers are written by the APIs that alter
+configs; they hold text that is checked before.
 
 Kafka: KafkaConfig, DynamicBrokerConfig.
 """
@@ -38,7 +38,7 @@ __all__ = [
 
 #: The name of the layer that holds for all nodes; a node's own layer is named by its id.
 CLUSTER: Final = ""
-#: Kafka's controller copies this one into the cluster's layer when it is first started, and lets nobody take it out.
+#: Kafka's controller copies this setting into the cluster's layer at its first start, and refuses to remove it.
 _IN_CLUSTER_LAYER_FROM_START: Final = "min.insync.replicas"
 
 
@@ -60,7 +60,7 @@ Layer: TypeAlias = tuple[ConfigSource, Callable[[str], str | None]]
 
 
 class Settings:
-    """All settings of a broker. Reading one by `[]` gives what holds for the cluster, parsed."""
+    """All settings of a broker. `[]` gives the value for the cluster, parsed."""
 
     def __init__(self, given: dict[str, str] | None = None) -> None:
         #: What was given at the start: parsed, and as it was written.
@@ -99,7 +99,7 @@ class Settings:
 
     @property
     def without_effect(self) -> list[str]:
-        """Settings of Kafka's that were given and that nothing here goes by."""
+        """Kafka's settings that were given and have no effect here."""
         return [name for name in self.given if name not in SETTINGS]
 
     @property
@@ -137,7 +137,7 @@ class Settings:
         return bool(self._changed_texts.get(layer))
 
     def layers(self, node_id: int, given_to_node: Mapping[str, str]) -> list[Layer]:
-        """All layers of one node, the one that counts first. `given_to_node`: what only it was started with."""
+        """All layers of one node, the strongest first. `given_to_node`: what only this node was started with."""
         return [
             (ConfigSource.DYNAMIC_BROKER, self.layer(str(node_id)).get),
             (ConfigSource.DYNAMIC_DEFAULT_BROKER, self.layer(CLUSTER).get),

@@ -1,8 +1,8 @@
-"""Kafka's settings that this broker takes, checks and shows, and does not go by.
+"""Kafka's settings that this broker accepts, checks and shows, and that have no effect here.
 
-One a line: name, type, default, range, and when a change counts. A default of `-` is none, of `''` is empty; a range is
-`least..` or `least..most`, or the values that are allowed. Without a word for it a setting is read-only; `internal`
-are those that are shown only when they are given.
+One a line: name, type, default, range, and when a change takes effect. A default of `-` is none, of `''` is empty; a
+range is `least..` or `least..most`, or the values that are allowed. Without a word for it a setting is read-only;
+`internal` settings are shown only when they are given.
 
 Kafka: AbstractKafkaConfig.CONFIG_DEF and DynamicBrokerConfig.dynamicConfigUpdateModes; a test has both printed.
 """

@@ -1,8 +1,8 @@
-"""The table of settings that this broker goes by: name, type, default, range, and what the setting does.
+"""The table of settings that have an effect here: name, type, default, range, meaning.
 
-Names, types, defaults and ranges are Kafka's; what Kafka has not is called `ottla.…`. Kafka's other settings
-stand in `stored`: they are taken, checked and shown, so that a server.properties and admin tools work, but
-nothing goes by them. `find_setting` looks in both; the second table is loaded when it is first needed.
+Names, types, defaults and ranges are Kafka's; Ottla's own settings are called `ottla.…`. Kafka's other settings are in
+`stored`: they are accepted, checked and shown, so that a server.properties and admin tools work, but they have no
+effect. `find_setting` looks in both tables; the second is loaded when it is first needed.
 
 Kafka: the ConfigDefs behind KafkaConfig, and DynamicBrokerConfig for what can be changed while the broker runs.
 """
@@ -343,7 +343,7 @@ _TRANSACTIONS: Final = (
     ),
 )
 
-#: What this broker goes by, in the order in which people look for it.
+#: The settings with an effect, in the order of docs/config.md.
 SETTINGS: Final = {
     setting.name: setting
     for setting in (*_IDENTITY, *_LISTENERS, *_NODES, *_CONNECTIONS, *_TOPICS, *_LOGS, *_GROUPS, *_TRANSACTIONS)
@@ -351,7 +351,7 @@ SETTINGS: Final = {
 
 
 def find_setting(name: str) -> Setting | None:
-    """The setting of this name, whether anything goes by it or not; None if neither we nor Kafka have one."""
+    """The setting of this name, with or without an effect; None if neither Ottla nor Kafka has it."""
     return SETTINGS.get(name) or _stored().get(name)
 
 

@@ -1,8 +1,8 @@
 """One value of a setting: from the text a user or client wrote to what the code works with, and back to Kafka's text.
 
 Types, trimming and ranges are Kafka's: a boolean is `true` or `false` in any case, numbers have the range of their
-Java type, a list is split at commas and loses what it says twice. What doesn't fit is a `BadValueError`, which speaks
-two ways: to the person at the command line, and, in the words Kafka uses, to a client that set it.
+Java type, a list is split at commas and loses what it says twice. A value that doesn't fit is a `BadValueError`,
+with two texts: one for the command line, and one, in Kafka's words, for a client.
 
 Kafka: clients/.../common/config/ConfigDef.java, parseType, convertToString and the validators.
 """
@@ -22,7 +22,7 @@ _BITS: Final = {"short": 16, "int": 32, "long": 64}
 
 
 class ConfigError(ValueError):
-    """What the user wrote can't be used; the text says which setting, which value, and what would do."""
+    """A value the user wrote can't be used; the text names the setting, the value, and valid values."""
 
     @property
     def for_client(self) -> str:

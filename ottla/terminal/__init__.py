@@ -1,4 +1,4 @@
-"""What every command has in common at a terminal: how it ends, and how its answers look.
+"""What all commands share: exit codes, and the form of their output.
 
-Knows neither a broker nor a job; the broker's command line and the pipeline's both stand on it.
+Knows neither a broker nor a job; the broker's command line and the pipeline's both use it.
 """

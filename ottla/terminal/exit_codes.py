@@ -7,7 +7,7 @@ from typing import Final
 
 from ottla.terminal.printable import printable
 
-#: The machine refused: a port is taken, a file can't be read, nobody answers.
+#: The machine refused: a port is taken, a file can't be read, a broker does not answer.
 EXIT_MACHINE: Final = 1
 #: What the user wrote can't be used.
 EXIT_USAGE: Final = 2

@@ -1,4 +1,4 @@
-"""What is going on while a command works, on stderr: lines, and on a terminal one that changes."""
+"""Progress of a command, on stderr: lines, and on a terminal one that changes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Final
 from ottla.terminal.printable import printable
 
 _CLEAR_LINE: Final = "\r\x1b[K"
-#: Of a line that changes: more would not stand on one.
+#: Characters of the line that changes; more might not fit on one line.
 _SHOWN_MAX: Final = 100
 
 
 def is_live() -> bool:
-    """Whether somebody looks on, at a terminal."""
+    """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def tell(text: str, *, by: str = "ottla") -> None:
-    """A line that stays, in the place of one that changes. `by`: the command it begins with."""
+    """Print a line that stays, in the place of the one that changes. `by`: the command it begins with."""
     _write(f"{by}: {printable(text)}\n")
 
 
 def tell_for_now(text: str) -> None:
-    """A line that the next one takes the place of; only on a terminal. Empty: none."""
+    """Show a line until the next one; only on a terminal. Empty: clear the line."""
     if is_live():
         _write(printable(text)[:_SHOWN_MAX])
 

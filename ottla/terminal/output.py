@@ -1,4 +1,4 @@
-"""Answers on stdout: a table or lines for people, JSON for programs. Nothing of ours prints but here and in `fail`."""
+"""Answers on stdout: a table or lines for people, JSON for programs. Only this module and `fail` print."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from ottla.terminal.printable import printable
 
-#: Something to show, by Kafka's names for its parts: what --json prints as it is.
+#: Something to show, by Kafka's names for its parts, as --json prints it.
 Item: TypeAlias = dict[str, Any]
 #: The columns of a table: the header, and which part of an item, or what of it, stands below.
 Columns: TypeAlias = Mapping[str, "str | Callable[[Item], object]"]
@@ -33,12 +33,12 @@ def print_table(items: Sequence[Item], columns: Columns) -> None:
 
 
 def print_line(text: str = "", *, flush: bool = False) -> None:
-    """A line of text, whose words may be a stranger's."""
+    """Print a line of text that may contain words of clients."""
     print(printable(text), flush=flush)
 
 
 def print_data(data: bytes, *, flush: bool = False) -> None:
-    """A line of a stranger's bytes: as they are into a pipe or a file, without what a terminal would obey on one."""
+    """Print a line of a client's bytes: unchanged into a pipe or a file, control characters escaped on a terminal."""
     if sys.stdout.isatty():
         print_line(data.decode("utf-8", "backslashreplace"), flush=flush)
         return

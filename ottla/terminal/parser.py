@@ -1,4 +1,4 @@
-"""argparse, as our commands have it: what is wrong is said in one line."""
+"""argparse for the commands: an error is one line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, saying what is wrong in one line."""
+    """argparse with errors of one line."""
 
     @property
     def options(self) -> list[argparse.Action]:
-        """What can be given by name."""
+        """The actions that are options; the others are positional arguments."""
         return [action for action in self._actions if action.option_strings]
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Refuses what is not known, so that the command itself does, and names its own help."""
+        """Refuse unknown arguments here, so that the error names the help of the command itself."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown[0])}")
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         return "" if meant is None else f"; did you mean --{meant}?"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Of a word that is none of the choices, say which may be meant; argparse's own sentence differs by version."""
+        """For a word that is not a choice, name the nearest one; argparse's own sentence differs by version."""
         if action.choices is not None and value not in action.choices:
             raise argparse.ArgumentError(
                 action, f"there is no {value}; {nearest(str(value), map(str, action.choices))}"
@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def to_path(text: str) -> Path:
-    """What an option for a path is read by. `pathlib` takes its time to load, so a start without paths does without."""
+    """Reads an option for a path. `pathlib` is slow to load, so a start without paths does without."""
     from pathlib import Path
 
     return Path(text)

@@ -1,4 +1,4 @@
-"""Text that strangers have chosen, made fit for a terminal.
+"""Text that clients have chosen, made safe for a terminal.
 
 Names, ids and reasons come from clients. Shown as they are, they could move the cursor, colour what follows, turn the
 direction of writing, or begin a line that looks like one of ours. So each character that is not printable, which all

@@ -19,7 +19,7 @@ from ottla.testing.topics import AsyncTopic
 from ottla.testing.transactions import AsyncTransaction
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.changes.snapshot import Snapshot
     from ottla.control.state.timeline import Timeline
     from ottla.testing.inside import Inside
@@ -45,7 +45,7 @@ class AsyncLooking(Seeing, Deadlines):
         """A transactional id; it need not exist yet."""
         return AsyncTransaction(self._inside, transactional_id)
 
-    def look(self, at: Callable[[Server], T], /) -> T:
+    def look(self, at: Callable[[ControlledBroker], T], /) -> T:
         """Call this function in the broker's event loop and return its result."""
         return self._inside.look(at)
 
@@ -55,14 +55,14 @@ class AsyncLooking(Seeing, Deadlines):
 
     async def wait_until_idle(self, *, timeout_s: float = TIMEOUT_S) -> None:
         """As `Broker.wait_until_idle`."""
-        await self._inside.run_in_loop(lambda server: server.waiting.until_idle(timeout_s))
+        await self._inside.run_in_loop(lambda broker: broker.waiting.until_idle(timeout_s))
 
     async def reset(self) -> None:
         """As `Broker.reset`."""
-        await self._inside.run_in_loop(lambda server: server.reset())
+        await self._inside.run_in_loop(lambda broker: broker.reset())
 
     async def restore(self, to: Snapshot) -> None:
         """As `Broker.restore`."""
         from ottla.control.changes.snapshot import restore
 
-        await self._inside.run_in_loop(lambda server: restore(server.parts, to))
+        await self._inside.run_in_loop(lambda broker: restore(broker.server.parts, to))

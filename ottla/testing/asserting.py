@@ -13,7 +13,6 @@ from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from ottla.coordinator.notes import Cause
 from ottla.events.kind import KINDS, Kind
 from ottla.protocol.registry import all_apis
 from ottla.text.nearest import nearest
@@ -43,7 +42,9 @@ def assert_rebalances(
     Without a number: at least one. Raises `AssertionError`; `ValueError` for a reason that there is not.
     """
     if because is not None:
-        _check_known(because, [cause.value for cause in Cause], "cause of a rebalance")
+        from ottla.coordinator.groups.kinds import causes
+
+        _check_known(because, causes(), "cause of a rebalance")
     found = timeline.of(Kind.GROUP_REBALANCE_STARTED.name, group=group, member=member, cause=because)
     of_what = f"of group {group}" + (f" because {because}" if because else "") + (f" by {member}" if member else "")
     what = f"{'rebalance' if len(found) == 1 else 'rebalances'} {of_what}"

@@ -116,7 +116,7 @@ class Hold:
 
         self._inside = inside
         self._place = place
-        self._fault: BrokerFault = inside.look(lambda server: server.faults.hold(specification))
+        self._fault: BrokerFault = inside.look(lambda broker: broker.faults.hold(specification))
         self.number = self._fault.number
         self._hold = hold_of(self._fault)
 
@@ -184,7 +184,7 @@ class Hold:
 
     def end(self) -> None:
         """Let everything go, and end the hold."""
-        self._inside.look(lambda server: server.faults.remove(self._fault.number))
+        self._inside.look(lambda broker: broker.faults.remove(self._fault.number))
 
     def waiting(self, count: int) -> Waiting:
         """The wait until this many have been held."""

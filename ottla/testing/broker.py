@@ -6,7 +6,7 @@
     async with Broker(nodes=3) as kafka: ...
 
     with Broker(clock="virtual") as kafka:
-        kafka.advance(45_000)      # every session that nobody has kept alive for 45 s is over now
+        kafka.advance(45_000)      # every session without a heartbeat for 45 s is over now
 
     with Broker(listen=["INTERNAL://0.0.0.0:9092", "HOST://127.0.0.1:0"], advertise="INTERNAL://kafka:9092") as kafka:
         kafka.bootstrap_servers_on("HOST")     # and containers use kafka:9092
@@ -31,13 +31,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeVar
 
-from ottla.control.changes.autojump import AUTOJUMP_THRESHOLD_MS
+from ottla.control.attached.controlled_broker import AUTOJUMP_THRESHOLD_MS, ControlledBroker
 from ottla.testing.clockwork import Clockwork
 from ottla.testing.faulting import Faulting
 from ottla.testing.looking import Looking
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
     from ottla.control.changes.snapshot import Snapshot
     from ottla.control.state.timeline import History, Timeline
     from ottla.testing.async_broker import AsyncBroker
@@ -62,13 +61,13 @@ class BrokerNode:
     @property
     def bootstrap_server(self) -> str:
         """The node's address as host:port. A stopped node keeps it."""
-        node = self._broker._running.cluster.all_nodes[self.node_id]
+        node = self._broker._running.server.cluster.all_nodes[self.node_id]
         return str(node.address)
 
     @property
     def state(self) -> Literal["up", "silent", "down"]:
         """Silent: the node has died, but metadata names it until ottla.failover.ms have passed."""
-        return self._broker._running.node_state(self.node_id).value
+        return self._broker._running.nodes.state(self.node_id).value
 
     def stop(self, *, hard: bool = False) -> None:
         """Stop the node: partitions and groups move to other nodes, open requests are answered, connections end.
@@ -78,17 +77,17 @@ class BrokerNode:
 
         Returns when all connections are closed. No effect on a stopped node.
         """
-        self._broker.call(self._broker._running.stop_node(self.node_id, hard=hard))
+        self._broker.call(self._broker._running.nodes.stop(self.node_id, hard=hard))
 
     def start(self) -> None:
         """Start the node again and return when it accepts connections. No effect on a node that is up."""
-        self._broker.call(self._broker._running.start_node(self.node_id))
+        self._broker.call(self._broker._running.nodes.start(self.node_id))
 
 
 class Broker(Looking, Clockwork, Faulting):
     """A running broker, and what a test may do with it."""
 
-    #: Called with each broker of this process before it starts; None: nobody wants to know.
+    #: Called with each broker of this process before it starts.
     on_start: ClassVar[Callable[[Broker], object] | None] = None
 
     def __init__(
@@ -148,7 +147,7 @@ class Broker(Looking, Clockwork, Faulting):
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
-        self._server: Server | None = None
+        self._controlled: ControlledBroker | None = None
         self._history: History | None = None
         #: What there is from the start on; None: nothing.
         self._beginning: Snapshot | None = None
@@ -176,11 +175,11 @@ class Broker(Looking, Clockwork, Faulting):
     @property
     def bootstrap_servers(self) -> str:
         """The `bootstrap.servers` for clients: every node as host:port, separated by commas."""
-        return self._running.bootstrap
+        return self._running.server.bootstrap
 
     def bootstrap_servers_on(self, listener: str) -> str:
         """The `bootstrap.servers` for clients of this listener. Raises `ValueError`."""
-        nodes, name = self._running.nodes, listener.upper()
+        nodes, name = self._running.server.nodes, listener.upper()
         if name not in nodes[0].addresses:
             raise ValueError(f"no listener {listener} is advertised; those are {', '.join(nodes[0].addresses)}")
         return ",".join(str(node.addresses[name]) for node in nodes)
@@ -192,7 +191,7 @@ class Broker(Looking, Clockwork, Faulting):
 
     def node(self, node_id: int) -> BrokerNode:
         """One of the nodes, to stop and to start. Ids start at 1, or at node.id. Raises `ValueError`."""
-        known = self._running.cluster.all_nodes
+        known = self._running.server.cluster.all_nodes
         if node_id not in known:
             raise ValueError(f"there is no node {node_id}; the nodes are {', '.join(map(str, known))}")
         return BrokerNode(self, node_id)
@@ -232,7 +231,7 @@ class Broker(Looking, Clockwork, Faulting):
         return self
 
     def _call_off(self) -> None:
-        """Nobody will stop it: only who has entered a block leaves it. What is not up yet stops when it is."""
+        """Stop a broker whose block was not entered. One that is not up yet stops when it is."""
         self._ready.cancel()
         if self.has_started:
             self.stop()
@@ -242,7 +241,7 @@ class Broker(Looking, Clockwork, Faulting):
         thread = self._thread
         if thread is None or not thread.is_alive():
             return
-        server = self._running
+        server = self._running.server
         with suppress(RuntimeError):  # it has ended by itself meanwhile
             self._loop.call_soon_threadsafe(server.stop)
         thread.join(_PATIENCE_S)
@@ -267,14 +266,14 @@ class Broker(Looking, Clockwork, Faulting):
         history = self._known_history
         if not self.is_running:
             return history.timeline(mark)
-        return self.look(lambda _server: history.timeline(mark))
+        return self.look(lambda _broker: history.timeline(mark))
 
     def trace(self, title: str = "Ottla", outcome: Literal["passed", "failed"] | None = None) -> Trace:
         """All events since the start, and the recorded requests. The broker need not run."""
         from ottla.testing.trace.of_broker import trace_of
 
-        def traced(server: Server) -> Trace:
-            return trace_of(history, server.recorder, title=title, outcome=outcome)
+        def traced(broker: ControlledBroker) -> Trace:
+            return trace_of(history, broker.recorder, title=title, outcome=outcome)
 
         history = self._known_history
         if not self.is_running:
@@ -287,7 +286,7 @@ class Broker(Looking, Clockwork, Faulting):
 
         write_page(Path(path), [self.trace(title).as_json()], title)
 
-    def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+    def _move(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]]) -> T:
         if self._clock == "system":
             raise RuntimeError(
                 'the time of this broker is the machine\'s, and nobody can move it; make it with clock="virtual": '
@@ -295,11 +294,11 @@ class Broker(Looking, Clockwork, Faulting):
             )
         return self.call(work(self._running))
 
-    def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
-        server = self._running
+    def _begin(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]]) -> Future[T]:
+        broker = self._running
         if self._thread is None or not self._thread.is_alive():
             raise RuntimeError("this broker has stopped")
-        return asyncio.run_coroutine_threadsafe(work(server), self._loop)
+        return asyncio.run_coroutine_threadsafe(work(broker), self._loop)
 
     @property
     def _known_history(self) -> History:
@@ -308,11 +307,11 @@ class Broker(Looking, Clockwork, Faulting):
         return self._history
 
     @property
-    def _running(self) -> Server:
-        """What the thread runs, or has run. Raises `RuntimeError` before it is there."""
-        if self._server is None:
+    def _running(self) -> ControlledBroker:
+        """The broker that the thread runs, or has run. Raises `RuntimeError` before it is made."""
+        if self._controlled is None:
             raise RuntimeError("this broker has not been started: use it in a with block, or call start()")
-        return self._server
+        return self._controlled
 
     def _run(self) -> None:
         from ottla.broker.lifecycle.event_loop import new_event_loop
@@ -326,35 +325,42 @@ class Broker(Looking, Clockwork, Faulting):
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
+        from ottla.broker.lifecycle.platform import Platform
         from ottla.broker.lifecycle.server import Server
         from ottla.broker.reporting.structured_log import make_log
         from ottla.purgatory import SystemClock, VirtualClock
 
         self._loop = asyncio.get_running_loop()
-        self._server = Server(
+        server = Server(
             self._settings,
             endpoints=self._endpoints,
             node_count=self._nodes,
-            clock=SystemClock() if self._clock == "system" else VirtualClock(),
-            autojump_threshold_ms=self._autojump_threshold_ms if self._clock == "auto" else None,
+            platform=Platform(clock=SystemClock() if self._clock == "system" else VirtualClock()),
             log=make_log(self._log_level, "console"),
             data_dir=self._data_dir,
-            seed=self._seed,
             journal=self._journal,
-            control=self._control,
         )
-        await self._server.run(on_ready=self._begin_to_serve)
+        self._controlled = ControlledBroker(
+            server,
+            seed=self._seed,
+            autojump_threshold_ms=self._autojump_threshold_ms if self._clock == "auto" else None,
+        )
+        if self._control is not None:
+            from ottla.control.api.attachment import ControlApi
+
+            server.attach(ControlApi(self._controlled, self._control))
+        await server.run(on_ready=self._begin_to_serve)
 
     def _begin_to_serve(self) -> None:
         from ottla.control.state.timeline import History
 
-        server = self._running
+        broker = self._running
         if not self._ready.set_running_or_notify_cancel():
-            server.stop()  # nobody has waited so long
+            broker.server.stop()  # the caller has given up
             return
-        self._history = History(server.events, server.clock.now_ms())
+        self._history = History(broker.server.events, broker.server.clock.now_ms())
         if self.record_requests:
-            server.record_requests()
+            broker.record_requests()
         self._ready.set_result(None)
 
     def __enter__(self) -> Self:
@@ -373,7 +379,7 @@ class Broker(Looking, Clockwork, Faulting):
         starting = asyncio.get_running_loop().run_in_executor(None, self.start)
         try:
             return await asyncio.shield(starting)
-        except asyncio.CancelledError:  # nobody will leave a block that was never entered
+        except asyncio.CancelledError:  # a block that was not entered is not left
             with suppress(Exception):
                 await starting
             await asyncio.to_thread(self.stop)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.deadlines import Deadline
 
 T = TypeVar("T")
@@ -29,14 +29,14 @@ class Deadlines:
         """
         from ottla.control.state.deadlines import deadlines
 
-        found: list[Deadline] = self.look(lambda server: deadlines(server.services, server.timer))
+        found: list[Deadline] = self.look(lambda broker: deadlines(broker.server.services, broker.server.timer))
         return [deadline for deadline in found if kind in (None, deadline.kind) and group in (None, deadline.group_id)]
 
     def next_deadline(self, *, kind: str | None = None, group: str | None = None) -> Deadline | None:
         """The first of `deadlines`, or None."""
         return next(iter(self.deadlines(kind=kind, group=group)), None)
 
-    def look(self, at: Callable[[Server], T], /) -> T:
+    def look(self, at: Callable[[ControlledBroker], T], /) -> T:
         """Call this function in the broker's event loop and return its result."""
         raise NotImplementedError
 
@@ -46,7 +46,7 @@ class Clockwork(Deadlines):
 
     def advance(self, ms: int) -> None:
         """Move the virtual clock by `ms` milliseconds; returns when all due work is done, in its order."""
-        self._move(lambda server: server.advance(ms))
+        self._move(lambda broker: broker.time.advance(ms))
 
     def advance_until(self, condition: Callable[[], bool], *, limit_ms: int) -> int:
         """Move the virtual clock from deadline to deadline until the condition is true; returns the time moved.
@@ -62,11 +62,11 @@ class Clockwork(Deadlines):
                 name = getattr(condition, "__qualname__", repr(condition))
                 raise NotInTime(f"moved time by {limit_ms} ms in vain for {name}; next: {self.next_deadline()}")
             left_ms = limit_ms - moved_ms
-            moved_ms += self._move(lambda server, left_ms=left_ms: server.clock_hand.advance_to_next(left_ms))  # type: ignore[misc]
+            moved_ms += self._move(lambda broker, left_ms=left_ms: broker.time.advance_to_next(left_ms))  # type: ignore[misc]
         return moved_ms
 
     # --- the way inside ---
 
-    def _move(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+    def _move(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]]) -> T:
         """Have the clock moved, however long that takes."""
         raise NotImplementedError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.testing.barriers import Hold
     from ottla.testing.faults import Fault, Faults
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 class Faulting:
     """Base of the classes that have a broker with faults: `look` gets into the broker."""
 
-    def look(self, at: Callable[[Server], T], /) -> T:
+    def look(self, at: Callable[[ControlledBroker], T], /) -> T:
         """Call this function in the broker's event loop and return its result."""
         raise NotImplementedError
 

@@ -24,7 +24,7 @@ from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.waiting import Waiting
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.faults.fault import Fault as BrokerFault
     from ottla.control.faults.occurrence import Hit
     from ottla.testing.inside import Looks
@@ -116,7 +116,7 @@ class Fault(Verbs):
     def remove(self) -> None:
         """Remove the fault. A second call has no effect."""
         fault = self._is_set()
-        self._inside.look(lambda server: server.faults.remove(fault.number))
+        self._inside.look(lambda broker: broker.faults.remove(fault.number))
 
     def __enter__(self) -> Self:
         if self._set is None:
@@ -154,7 +154,7 @@ class Fault(Verbs):
 
     def _maybe_set(self) -> Self:
         if self._has_verb and self._has_times:
-            self._set = self._inside.look(lambda server: server.faults.set(self._specification))
+            self._set = self._inside.look(lambda broker: broker.faults.set(self._specification))
             self._tell_set(self, self._set.number)
         return self
 
@@ -204,7 +204,7 @@ class Faults:
 
     def __iter__(self) -> Iterator[Fault]:
         """Those that are set and not removed, in the order in which they were set."""
-        numbers = self._inside.look(lambda server: list(server.faults.all))
+        numbers = self._inside.look(lambda broker: list(broker.faults.all))
         return iter([self._set[number] for number in numbers if number in self._set])
 
     def __len__(self) -> int:
@@ -213,7 +213,7 @@ class Faults:
     def clear(self) -> None:
         """Remove all faults and holds, and let go what is held."""
         self._planned.clear()
-        self._inside.look(lambda server: server.faults.clear())
+        self._inside.look(lambda broker: broker.faults.clear())
 
     def check(self) -> None:
         """Remove all faults. Raises `FaultNeverFired` if one has never happened, or was never set.
@@ -246,10 +246,10 @@ class Faults:
         """The fault, or hold, with this number was written there."""
         self._places[number] = place
 
-    def _never_fired(self, server: Server) -> list[str]:
+    def _never_fired(self, broker: ControlledBroker) -> list[str]:
         return [
             _never_fired(fault, self._places.get(number, ""))
-            for number, fault in server.faults.all.items()
+            for number, fault in broker.faults.all.items()
             if fault.aim.raised is not None or (not fault.hit_count and not fault.may_not_fire)
         ]
 

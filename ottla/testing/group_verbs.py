@@ -25,22 +25,24 @@ class GroupVerbs:
         member: a member id or group instance id; a `*` matches any text. Returns the member ids. Raises
         `ChangeRefused` if there is no such member, or if it waits for the answer to a JoinGroup or SyncGroup.
         """
-        return self._inside.look(lambda server: groups.expire(server.services, self.group_id, member))
+        return self._inside.look(lambda broker: groups.expire(broker.server.services, self.group_id, member))
 
     def evict(self, member: str, *, reason: str | None = None) -> list[str]:
         """Remove these members, as an admin does with removeMembersFromConsumerGroup; returns their ids.
 
         member: as for `expire`. reason: what the admin says besides. Raises `ChangeRefused`.
         """
-        return self._inside.look(lambda server: groups.evict(server.services, self.group_id, member, reason))
+        return self._inside.look(lambda broker: groups.evict(broker.server.services, self.group_id, member, reason))
 
     def force_rebalance(self, *, reason: str | None = None) -> None:
         """Start a rebalance: all members must join again. Raises `ChangeRefused` if there are none."""
-        self._inside.look(lambda server: groups.force_rebalance(server.services, self.group_id, reason))
+        self._inside.look(lambda broker: groups.force_rebalance(broker.server.services, self.group_id, reason))
 
     def move_coordinator(self, *, to: int) -> None:
         """Make another node the coordinator of this group, and of all groups in its partition of __consumer_offsets.
 
         Raises `ChangeRefused` if the node is not up, or if no group was ever asked for.
         """
-        self._inside.look(lambda server: leaders.move_coordinator(server.services, server.cluster, self.group_id, to))
+        self._inside.look(
+            lambda broker: leaders.move_coordinator(broker.server.services, broker.server.cluster, self.group_id, to)
+        )

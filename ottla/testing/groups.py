@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from ottla.control.changes.topics import commit_offsets
 from ottla.control.state import conditions
-from ottla.control.state.groups import GroupView, MemberView, Place, look_at_group
+from ottla.control.state.groups import GroupView, Place, look_at_group
 from ottla.testing.asserting import assert_rebalances
 from ottla.testing.group_verbs import GroupVerbs
 from ottla.testing.inside import TIMEOUT_S
 
 if TYPE_CHECKING:
+    from ottla.coordinator.kinds.view import MemberView
     from ottla.testing.inside import Inside
 
 
@@ -36,7 +37,9 @@ class GroupLooks(GroupVerbs):
 
     def look(self) -> GroupView:
         """Its complete state at this moment."""
-        return self._inside.look(lambda server: look_at_group(server.services, server.cluster, self.group_id))
+        return self._inside.look(
+            lambda broker: look_at_group(broker.server.services, broker.server.cluster, self.group_id)
+        )
 
     @property
     def state(self) -> str:
@@ -74,7 +77,9 @@ class GroupLooks(GroupVerbs):
         Raises `NoSuchTopic`, `ChangeRefused`.
         """
         place = topic, partition
-        self._inside.run(lambda server: commit_offsets(server.services, server.cluster, self.group_id, {place: offset}))
+        self._inside.run(
+            lambda broker: commit_offsets(broker.server.services, broker.server.cluster, self.group_id, {place: offset})
+        )
 
     def assert_rebalances(
         self,

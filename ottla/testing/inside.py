@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.conditions import Condition
     from ottla.control.state.timeline import Timeline
 
@@ -35,21 +35,21 @@ TIMEOUT_S: Final = _timeout_s()
 
 
 class Looks(Protocol):
-    """Who can look into a broker."""
+    """Can look into a broker."""
 
-    def look(self, at: Callable[[Server], T], /) -> T:
+    def look(self, at: Callable[[ControlledBroker], T], /) -> T:
         """Call this in its event loop and return what it returns, at once."""
 
 
 class Sees(Looks, Protocol):
-    """Who can look at what it has done, besides."""
+    """Can look at its events as well."""
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""
 
 
 class Inside(Sees, Protocol):
-    """What runs in the broker's event loop for somebody outside."""
+    """Runs functions and coroutines in the broker's event loop, for a caller outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
         """Wait until the condition is true, and return its result. Raises `NotInTime`."""
@@ -57,8 +57,8 @@ class Inside(Sees, Protocol):
     def wait_in_loop(self, condition: Condition[T], timeout_s: float, /) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
 
-    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> T:
+    def run(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]], /) -> T:
         """Run a coroutine there and return what it returns."""
 
-    def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]], /) -> Awaitable[T]:
+    def run_in_loop(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]], /) -> Awaitable[T]:
         """Have a coroutine run there while the test's own event loop goes on."""

@@ -18,7 +18,7 @@ from ottla.testing.inside import TIMEOUT_S
 from ottla.testing.seeing import Seeing
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.changes.snapshot import Snapshot
     from ottla.control.state.conditions import Condition
     from ottla.testing.groups import Group
@@ -57,14 +57,14 @@ class Looking(Seeing):
 
         Raises `NotInTime`.
         """
-        self._result(self._begin(lambda server: server.waiting.until_idle(timeout_s)), timeout_s)
+        self._result(self._begin(lambda broker: broker.waiting.until_idle(timeout_s)), timeout_s)
 
     def reset(self) -> None:
         """Reset the broker to its state at the start: no topics, no groups, no changed settings, all nodes up.
 
         Connections stay, and connected consumers join again. The timeline starts again.
         """
-        self.run(lambda server: server.reset())
+        self.run(lambda broker: broker.reset())
 
     def restore(self, to: Snapshot) -> None:
         """Go back to a snapshot of topics and groups, of this broker or of another. Session timeouts start again.
@@ -73,35 +73,35 @@ class Looking(Seeing):
         """
         from ottla.control.changes.snapshot import restore
 
-        self.run(lambda server: restore(server.parts, to))
+        self.run(lambda broker: restore(broker.server.parts, to))
 
     # --- the way inside ---
 
-    def look(self, at: Callable[[Server], T]) -> T:
+    def look(self, at: Callable[[ControlledBroker], T]) -> T:
         """Call this function in the broker's event loop and return its result."""
 
-        async def call(server: Server) -> T:
-            return at(server)
+        async def call(broker: ControlledBroker) -> T:
+            return at(broker)
 
         return self._result(self._begin(call), 0)
 
     def wait(self, condition: Condition[T], timeout_s: float) -> T:
         """Wait until the condition is true, and return its result. Raises `NotInTime`."""
-        return self._result(self._begin(lambda server: server.waiting.until(condition, timeout_s)), timeout_s)
+        return self._result(self._begin(lambda broker: broker.waiting.until(condition, timeout_s)), timeout_s)
 
     def wait_in_loop(self, condition: Condition[T], timeout_s: float) -> Awaitable[T]:
         """The same for a test that has an event loop of its own, which goes on meanwhile."""
-        return self.run_in_loop(lambda server: server.waiting.until(condition, timeout_s))
+        return self.run_in_loop(lambda broker: broker.waiting.until(condition, timeout_s))
 
-    def run(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> T:
+    def run(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine in the broker's event loop and return its result."""
         return self._result(self._begin(work), 0)
 
-    def run_in_loop(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Awaitable[T]:
+    def run_in_loop(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]]) -> Awaitable[T]:
         """Have a coroutine run in the broker's event loop while that of the test goes on."""
         return asyncio.wrap_future(self._begin(work))
 
-    def _begin(self, work: Callable[[Server], Coroutine[Any, Any, T]]) -> Future[T]:
+    def _begin(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]]) -> Future[T]:
         """Have a coroutine run in the broker's event loop. Raises `RuntimeError` if it does not run."""
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""A test of a group reads as the story it tells: `>>` what happens, `<<` what comes of it, `At` when.
+"""A test of a group, of any kind, reads as the story it tells: `>>` what happens, `<<` what comes of it, `At` when.
 
     assert (
         Playbook(group)
@@ -23,16 +23,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
-from ottla.coordinator.classic.step import step
+from ottla.coordinator.groups.kinds import KINDS
 from ottla.coordinator.notes import Note
 from ottla.coordinator.runtime.effects import Append, Arm, Completion, Disarm, Ended
 from ottla.coordinator.runtime.events import AppendCompleted, TimerExpired
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from ottla.coordinator.classic.events import Event
-    from ottla.coordinator.classic.group import Group
-    from ottla.coordinator.classic.states import GroupState
+    from enum import Enum
+
+    from ottla.coordinator.kinds.kind import Group
     from ottla.coordinator.runtime.effects import Effect
     from ottla.coordinator.runtime.records import Record
 
@@ -60,7 +60,7 @@ class NotWritten:
 class Is:
     """Expected: the group is in this state now."""
 
-    state: GroupState
+    state: Enum
 
 
 class Expected(Protocol):
@@ -70,7 +70,7 @@ class Expected(Protocol):
 
 
 #: An event, or what makes one when its time comes.
-Cue: TypeAlias = "At | Written | NotWritten | Event | Callable[[], Event]"
+Cue: TypeAlias = "At | Written | NotWritten | Callable[[], object] | object"
 _Line: TypeAlias = "tuple[str, Any]"
 
 
@@ -144,10 +144,10 @@ class Playbook:
             self._happen(TimerExpired(timer_key))
         self.now_ms = now_ms
 
-    def _happen(self, event: Event) -> None:
+    def _happen(self, event: object) -> None:
         self._happened.append((f"{self.now_ms:>7}", event))
         done: list[Completion] = []
-        for effect in step(self.group, self.now_ms, event):
+        for effect in KINDS[type(self.group)].runtime.step(self.group, self.now_ms, event):
             self._happened.append(("", effect))
             if self._expects.get(effect.__class__, True):
                 self._came.append(effect)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ottla.testing.asserting import assert_received, check_api
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.requests import ReceivedRequest, RequestRecorder
     from ottla.testing.inside import Sees
 
@@ -31,7 +31,7 @@ def requests_of(
 
 def _kept(inside: Sees, api: str, *, group: str | None, client_id: str | None, since: int) -> list[ReceivedRequest]:
     check_api(api)
-    return inside.look(lambda server: _recorder(server).requests(api, group=group, client_id=client_id, since_ns=since))
+    return inside.look(lambda broker: _recorder(broker).requests(api, group=group, client_id=client_id, since_ns=since))
 
 
 def assert_requests(
@@ -47,9 +47,9 @@ def assert_requests(
 ) -> None:
     """Assert how many there were. Raises `AssertionError` with the timeline, and as `requests_of`."""
     found = _kept(inside, api, group=group, client_id=client_id, since=since)
-    everything = inside.look(lambda server: _recorder(server).requests(since_ns=since))
+    everything = inside.look(lambda broker: _recorder(broker).requests(since_ns=since))
     if (exactly is not None or at_most is not None) and not inside.look(
-        lambda server: _recorder(server).has_all_since(since)
+        lambda broker: _recorder(broker).has_all_since(since)
     ):
         raise RuntimeError("so many requests have come that the first are not kept; give since=, a later kafka.mark()")
     of_what = (f" of group {group}" if group else "") + (f" from {client_id}" if client_id else "")
@@ -66,7 +66,7 @@ def assert_requests(
     )
 
 
-def _recorder(server: Server) -> RequestRecorder:
-    if server.recorder is None:
+def _recorder(broker: ControlledBroker) -> RequestRecorder:
+    if broker.recorder is None:
         raise RuntimeError("requests are not recorded; make it Broker(record_requests=True), or say so in the marker")
-    return server.recorder
+    return broker.recorder

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from ottla.broker.lifecycle.server import Server
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.changes.snapshot import Snapshot
     from ottla.control.state.connections import ConnectionView
     from ottla.control.state.requests import ReceivedRequest
@@ -28,14 +28,14 @@ class Seeing:
         """All transactional ids, with the states of their transactions."""
         from ottla.control.state.transactions import look_at_transactions
 
-        return self.look(lambda server: look_at_transactions(server.services))
+        return self.look(lambda broker: look_at_transactions(broker.server.services))
 
     @property
     def connections(self) -> list[ConnectionView]:
         """The connections, with the names and versions of their client libraries."""
         from ottla.control.state.connections import look_at_connections
 
-        return self.look(lambda server: look_at_connections(server.connections))
+        return self.look(lambda broker: look_at_connections(broker.server.connections))
 
     @property
     def timeline(self) -> Timeline:
@@ -102,7 +102,7 @@ class Seeing:
         """A snapshot of all topics and groups, for `restore`. Raises `SnapshotRefused` if logs are on disk."""
         from ottla.control.changes.snapshot import snapshot
 
-        return self.look(lambda server: snapshot(server.parts))
+        return self.look(lambda broker: snapshot(broker.server.parts))
 
     def move_leader(self, topic: str, partition: int, *, to: int) -> None:
         """Make the node `to` the leader of this partition, as after a reassignment.
@@ -111,11 +111,11 @@ class Seeing:
         """
         from ottla.control.changes.leaders import move_leader
 
-        self.look(lambda server: move_leader(server.services, server.cluster, topic, partition, to))
+        self.look(lambda broker: move_leader(broker.server.services, broker.server.cluster, topic, partition, to))
 
     # --- the way inside ---
 
-    def look(self, at: Callable[[Server], T], /) -> T:
+    def look(self, at: Callable[[ControlledBroker], T], /) -> T:
         """Call this function in the broker's event loop and return its result."""
         raise NotImplementedError
 

@@ -31,7 +31,7 @@ class TopicLooks:
 
     def look(self) -> TopicView:
         """Its complete state at this moment. Raises `NoSuchTopic`."""
-        return self._inside.look(lambda server: look_at_topic(server.cluster, self.name))
+        return self._inside.look(lambda broker: look_at_topic(broker.server.cluster, self.name))
 
     @property
     def partitions(self) -> tuple[PartitionView, ...]:
@@ -45,22 +45,22 @@ class TopicLooks:
 
     def records(self, partition: int | None = None) -> list[Record]:
         """The records of the topic, or of one partition, oldest first; none if the topic does not exist."""
-        return self._inside.look(lambda server: records_of(server.cluster, self.name, partition))
+        return self._inside.look(lambda broker: records_of(broker.server.cluster, self.name, partition))
 
     def create(self, *, partitions: int | None = None, configs: Mapping[str, object] | None = None) -> Self:
         """Make it. partitions: None for num.partitions. configs: by Kafka's names. Raises `ChangeRefused`."""
         texts = {name: str(value) for name, value in (configs or {}).items()}
-        self._inside.look(lambda server: topics.create_topic(server.cluster, self.name, partitions, texts))
+        self._inside.look(lambda broker: topics.create_topic(broker.server.cluster, self.name, partitions, texts))
         return self
 
     def grow(self, *, partitions: int) -> Self:
         """Add partitions up to this number. Raises `NoSuchTopic`, `ChangeRefused`."""
-        self._inside.look(lambda server: topics.grow_topic(server.cluster, self.name, partitions))
+        self._inside.look(lambda broker: topics.grow_topic(broker.server.cluster, self.name, partitions))
         return self
 
     def delete(self) -> None:
         """Delete it. Raises `NoSuchTopic`."""
-        self._inside.look(lambda server: topics.delete_topic(server.cluster, self.name))
+        self._inside.look(lambda broker: topics.delete_topic(broker.server.cluster, self.name))
 
     def produce(
         self,
@@ -77,8 +77,8 @@ class TopicLooks:
         encoded = [_bytes(value) for value in values]
         encoded_headers = [(name, _bytes(value)) for name, value in (headers or {}).items()]
         return self._inside.look(
-            lambda server: topics.append_records(
-                server.cluster,
+            lambda broker: topics.append_records(
+                broker.server.cluster,
                 self.name,
                 encoded,
                 key=_bytes(key),
@@ -93,7 +93,7 @@ class TopicLooks:
 
         Raises `NoSuchTopic`, `ChangeRefused`.
         """
-        self._inside.look(lambda server: topics.delete_records(server.cluster, self.name, partition, before))
+        self._inside.look(lambda broker: topics.delete_records(broker.server.cluster, self.name, partition, before))
 
 
 class Topic(TopicLooks):

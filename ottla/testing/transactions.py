@@ -32,7 +32,7 @@ class TransactionLooks:
 
     def look(self) -> TransactionView:
         """Its complete state at this moment."""
-        return self._inside.look(lambda server: look_at_transaction(server.services, self.transactional_id))
+        return self._inside.look(lambda broker: look_at_transaction(broker.server.services, self.transactional_id))
 
     @property
     def state(self) -> str:

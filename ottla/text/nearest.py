@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that there is not: told wherever a name is refused, in the same words."""
+"""The valid name nearest to a misspelt one, in the same words wherever a name is refused."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ottla.pacing import TooCostly, breathe
+from ottla.pacing import TooCostly, yield_turn
 
 #: A pattern of this length compiles in at most 30 ms.
 _PATTERN_BYTES_MAX: Final = 8192
@@ -68,7 +68,7 @@ class Pattern:
         if cost > _MATCH_COST_MAX:
             raise TooCostly(f"a pattern of {self._compiled.programsize} steps for a text of {len(encoded)} bytes")
         if cost > _MATCH_COST_LONG:
-            breathe()
+            yield_turn()
         return self._compiled.fullmatch(encoded) is not None
 
 

@@ -4,7 +4,7 @@
 
 A key or a value is text, null, or anything else, which is kept as JSON; bytes that are no text in UTF-8 are
 `key_base64`, `value_base64`. Headers are an object; or, where a name comes twice, an array of [name, value]. A header's
-value that is no text is {"base64": …}. The offset says where the record was, and means nothing to who makes it again.
+value that is no text is {"base64": …}. The offset says where the record was; reading ignores it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _TIMESTAMP_MS_MAX: Final = (1 << 63) - 1
 
 
 class NotARecord(ValueError):
-    """An object says no record; the text says why."""
+    """An object is not a record; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenRecord:
-    """What an object says of a record. None: it says nothing, or the record has none."""
+    """A record as an object describes it. None: the object leaves it out, or the record has none."""
 
     key: bytes | None
     value: bytes | None
@@ -57,7 +57,7 @@ def json_line(topic: str, partition: int, offset: int, record: WrittenRecord) ->
 
 
 def read_json_line(text: str) -> WrittenRecord:
-    """The record that a line of JSON says. Raises `NotARecord`."""
+    """The record in a line of JSON. Raises `NotARecord`."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -68,7 +68,7 @@ def read_json_line(text: str) -> WrittenRecord:
 
 
 def read_record(said: Mapping[Any, Any]) -> WrittenRecord:
-    """The record that an object says, of JSON or of YAML. Raises `NotARecord`."""
+    """The record in an object of JSON or YAML. Raises `NotARecord`."""
     for name in said:
         if name not in _NAMES:
             raise NotARecord(f"{name} means nothing here; {nearest(str(name), _NAMES)}")

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from ottla.broker.lifecycle.assembly import assemble
+from ottla.broker.lifecycle.platform import Platform
 from ottla.broker.network.call import Call
 from ottla.broker.node.broker_node import BrokerNode
 from ottla.broker.reporting.log_lines import LogLines
@@ -138,7 +139,7 @@ class Scene:
         LogLines(self.events, self.log)
         self.parts = assemble(
             Settings(settings),
-            self.clock,
+            Platform(clock=self.clock),
             self.events,
             loop,
             node_count=nodes,

@@ -217,5 +217,5 @@ def test_the_same_bytes_come_to_the_same(
 
 def test_one_of_them_has_short_ways(brokers: tuple[RunningBroker, RunningBroker]) -> None:
     """Or nothing is said above."""
-    routes = [broker.server._doors.listeners[0].routes.find(b"\0\0\0\7") for broker in brokers]
+    routes = [broker.server.sockets.listeners[0].routes.find(b"\0\0\0\7") for broker in brokers]
     assert [route.answer_plain is not None for route in routes] == [True, False]

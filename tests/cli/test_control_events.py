@@ -59,7 +59,7 @@ def test_what_happens_is_sent_in_order(script: Script[RunningBroker]) -> None:
         created = next_event(answer)
         assert (created["kind"], created["node_id"]) == ("topic.created", None)
         assert created["details"].items() >= {"topic": "orders", "partitions": 2, "client_id": "ana"}.items()
-        script.broker.run(script.broker.server.stop_node(2, hard=True))
+        script.broker.run(script.broker.controlled.nodes.stop(2, hard=True))
         script.advance(9_000)
         rest: list[dict[str, Any]] = []
         while not rest or rest[-1]["kind"] != "time.advanced":

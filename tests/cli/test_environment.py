@@ -45,6 +45,11 @@ def clean(**variables: str) -> dict[str, str]:
     return {n: v for n, v in os.environ.items() if not n.startswith(("KAFKA_", "OTTLA_"))} | variables
 
 
+def variables(text: str) -> dict[str, str]:
+    """The words NAME=value of a text."""
+    return {name: value for name, equals, value in (word.partition("=") for word in text.split()) if equals}
+
+
 # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 NAMES: Final = {
@@ -68,48 +73,23 @@ def test_a_variable_names_a_setting_by_kafkas_rules(variable: str, setting: str)
     assert kafka_variables.read_settings({variable: "value"}) == {setting: "value"}
 
 
-QUIET: Final = {
-    "ALLOW_PLAINTEXT_LISTENER": "yes",
-    "BITNAMI_DEBUG": "yes",
-    "CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
-    "CONFLUENT_METRICS_ENABLE": "true",
-    "KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND": "true",
-    "KAFKA_CFG_CONTROLLER_QUORUM_VOTERS": "0@kafka:9093",
-    "KAFKA_CFG_PROCESS_ROLES": "controller,broker",
-    "KAFKA_CFG_ZOOKEEPER_CONNECT": "zookeeper:2181",
-    "KAFKA_CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
-    "KAFKA_CONFLUENT_LICENSE_TOPIC_REPLICATION_FACTOR": "1",
-    "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9093",
-    "KAFKA_CREATE_TOPICS": "",
-    "KAFKA_ENABLE_KRAFT": "yes",
-    "KAFKA_GC_LOG_OPTS": "-Xlog:gc",
-    "KAFKA_HEAP_OPTS": "-Xmx512M",
-    "KAFKA_JMX_HOSTNAME": "localhost",
-    "KAFKA_JMX_OPTS": "-D",
-    "KAFKA_JMX_PORT": "9101",
-    "KAFKA_JVM_PERFORMANCE_OPTS": "-server",
-    "KAFKA_KRAFT_CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
-    "KAFKA_LOG4J_LOGGERS": "kafka=INFO",
-    "KAFKA_LOG4J_OPTS": "-D",
-    "KAFKA_LOG4J_ROOT_LOGLEVEL": "WARN",
-    "KAFKA_OPTS": "-D",
-    "KAFKA_PORT": "tcp://10.0.0.1:9092",
-    "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1",
-    "KAFKA_PROCESS_ROLES": "broker,controller",
-    "KAFKA_SCHEMA_REGISTRY_URL": "http://registry:8081",
-    "KAFKA_SERVICE_HOST": "10.0.0.1",
-    "KAFKA_SERVICE_PORT_CLIENT": "9092",
-    "KAFKA_SUPER_USERS": "User:ana",
-    "KAFKA_TOOLS_LOG4J_LOGLEVEL": "ERROR",
-    "KAFKA_UI_PORT": "tcp://10.0.0.1:8080",
-    "KAFKA_VERSION": "4.4.0",
-    "KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181",
-    "OTTLA_BOOTSTRAP": "ottla:9092",
-    "OTTLA_CONTROL_TOKEN": "secret",
-    "OTTLA_PORT": "tcp://10.0.0.1:9092",
-    "OTTLA_TIMEOUT_S": "60",
-    "PATH": "/bin",
-}
+QUIET: Final = variables(
+    """
+    ALLOW_PLAINTEXT_LISTENER=yes BITNAMI_DEBUG=yes CLUSTER_ID=4L6g3nShT-eMCtK--X86sw CONFLUENT_METRICS_ENABLE=true
+    KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND=true KAFKA_CFG_CONTROLLER_QUORUM_VOTERS=0@kafka:9093
+    KAFKA_CFG_PROCESS_ROLES=controller,broker KAFKA_CFG_ZOOKEEPER_CONNECT=zookeeper:2181
+    KAFKA_CLUSTER_ID=4L6g3nShT-eMCtK--X86sw KAFKA_CONFLUENT_LICENSE_TOPIC_REPLICATION_FACTOR=1
+    KAFKA_CONTROLLER_QUORUM_VOTERS=1@localhost:9093 KAFKA_CREATE_TOPICS= KAFKA_ENABLE_KRAFT=yes
+    KAFKA_GC_LOG_OPTS=-Xlog:gc KAFKA_HEAP_OPTS=-Xmx512M KAFKA_JMX_HOSTNAME=localhost KAFKA_JMX_OPTS=-D
+    KAFKA_JMX_PORT=9101 KAFKA_JVM_PERFORMANCE_OPTS=-server KAFKA_KRAFT_CLUSTER_ID=4L6g3nShT-eMCtK--X86sw
+    KAFKA_LOG4J_LOGGERS=kafka=INFO KAFKA_LOG4J_OPTS=-D KAFKA_LOG4J_ROOT_LOGLEVEL=WARN KAFKA_OPTS=-D
+    KAFKA_PORT=tcp://10.0.0.1:9092 KAFKA_PORT_9092_TCP_ADDR=10.0.0.1 KAFKA_PROCESS_ROLES=broker,controller
+    KAFKA_SCHEMA_REGISTRY_URL=http://registry:8081 KAFKA_SERVICE_HOST=10.0.0.1 KAFKA_SERVICE_PORT_CLIENT=9092
+    KAFKA_SUPER_USERS=User:ana KAFKA_TOOLS_LOG4J_LOGLEVEL=ERROR KAFKA_UI_PORT=tcp://10.0.0.1:8080
+    KAFKA_VERSION=4.4.0 KAFKA_ZOOKEEPER_CONNECT=zookeeper:2181 OTTLA_BOOTSTRAP=ottla:9092 OTTLA_CONTROL_TOKEN=secret
+    OTTLA_PORT=tcp://10.0.0.1:9092 OTTLA_TIMEOUT_S=60 PATH=/bin
+    """
+)
 
 
 @pytest.mark.parametrize("variable", QUIET)
@@ -290,195 +270,122 @@ def test_a_stray_variable_changes_no_broker() -> None:
 
 # ── As compose files have it ──────────────────────────────────────────────────────────────────────────────────────────
 
-#: Variables of compose files, and (listener, where it listens, what clients are told).
-COMPOSE: Final[dict[str, tuple[dict[str, str], list[tuple[str, str, str | None]]]]] = {
-    "apache/kafka without a word": ({}, [("PLAINTEXT", "0.0.0.0:9092", "localhost:9092")]),
-    "apache/kafka with a setting": (
-        {"KAFKA_NUM_PARTITIONS": "3"},
-        [("PLAINTEXT", "0.0.0.0:9092", "localhost:9092")],
-    ),
-    "apache/kafka, one node": (
-        {
-            "KAFKA_NODE_ID": "1",
-            "KAFKA_PROCESS_ROLES": "broker,controller",
-            "KAFKA_LISTENERS": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
-            "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:9092",
-            "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-            "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9093",
-            "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
-            "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR": "1",
-            "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR": "1",
-            "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
-            "KAFKA_NUM_PARTITIONS": "3",
-        },
-        [("PLAINTEXT", "localhost:9092", "localhost:9092")],
-    ),
-    "apache/kafka, a listener for the host": (
-        {
-            "KAFKA_NODE_ID": "1",
-            "KAFKA_PROCESS_ROLES": "broker,controller",
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT",
-            "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@broker:29093",
-            "KAFKA_LISTENERS": "CONTROLLER://:29093,PLAINTEXT_HOST://:9092,PLAINTEXT://:19092",
-            "KAFKA_INTER_BROKER_LISTENER_NAME": "PLAINTEXT",
-            "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT_HOST://localhost:9092,PLAINTEXT://broker:19092",
-            "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
-            "CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
-            "KAFKA_LOG_DIRS": "/tmp/kraft-combined-logs",
-        },
-        [("PLAINTEXT_HOST", ":9092", "localhost:9092"), ("PLAINTEXT", ":19092", "broker:19092")],
-    ),
-    "cp-kafka with ZooKeeper": (
-        {
-            "KAFKA_BROKER_ID": "1",
-            "KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181",
-            "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://kafka:9092,PLAINTEXT_HOST://localhost:29092",
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT",
-            "KAFKA_INTER_BROKER_LISTENER_NAME": "PLAINTEXT",
-            "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
-        },
-        [("PLAINTEXT", "0.0.0.0:9092", "kafka:9092"), ("PLAINTEXT_HOST", "0.0.0.0:29092", "localhost:29092")],
-    ),
-    "cp-kafka, KRaft": (
-        {
-            "KAFKA_NODE_ID": "1",
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT",
-            "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://broker:29092,PLAINTEXT_HOST://localhost:9092",
-            "KAFKA_JMX_PORT": "9101",
-            "KAFKA_JMX_HOSTNAME": "localhost",
-            "KAFKA_PROCESS_ROLES": "broker,controller",
-            "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@broker:29093",
-            "KAFKA_LISTENERS": "PLAINTEXT://broker:29092,CONTROLLER://broker:29093,PLAINTEXT_HOST://0.0.0.0:9092",
-            "KAFKA_INTER_BROKER_LISTENER_NAME": "PLAINTEXT",
-            "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
-            "KAFKA_LOG_DIRS": "/tmp/kraft-combined-logs",
-            "CLUSTER_ID": "MkU3OEVBNTcwNTJENDM2Qk",
-        },
-        [("PLAINTEXT", "broker:29092", "broker:29092"), ("PLAINTEXT_HOST", "0.0.0.0:9092", "localhost:9092")],
-    ),
-    "cp-server, with what is Confluent's own": (
-        {
-            "KAFKA_BROKER_ID": "1",
-            "KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181",
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT",
-            "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://broker:29092,PLAINTEXT_HOST://localhost:9092",
-            "KAFKA_METRIC_REPORTERS": "io.confluent.metrics.reporter.ConfluentMetricsReporter",
-            "KAFKA_CONFLUENT_BALANCER_TOPIC_REPLICATION_FACTOR": "1",
-            "KAFKA_CONFLUENT_SCHEMA_REGISTRY_URL": "http://schema-registry:8081",
-            "CONFLUENT_METRICS_REPORTER_BOOTSTRAP_SERVERS": "broker:29092",
-            "CONFLUENT_SUPPORT_CUSTOMER_ID": "anonymous",
-        },
-        [("PLAINTEXT", "0.0.0.0:29092", "broker:29092"), ("PLAINTEXT_HOST", "0.0.0.0:9092", "localhost:9092")],
-    ),
-    "cp-kafka, three listeners and an authorizer": (
-        {
-            "KAFKA_ADVERTISED_LISTENERS": (
-                "INTERNAL://kafka1:19092,EXTERNAL://127.0.0.1:9092,DOCKER://host.docker.internal:29092"
-            ),
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT,DOCKER:PLAINTEXT",
-            "KAFKA_INTER_BROKER_LISTENER_NAME": "INTERNAL",
-            "KAFKA_ZOOKEEPER_CONNECT": "zoo1:2181",
-            "KAFKA_BROKER_ID": "1",
-            "KAFKA_LOG4J_LOGGERS": "kafka.controller=INFO,state.change.logger=INFO",
-            "KAFKA_AUTHORIZER_CLASS_NAME": "kafka.security.authorizer.AclAuthorizer",
-            "KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND": "true",
-        },
-        [
-            ("INTERNAL", "0.0.0.0:19092", "kafka1:19092"),
-            ("EXTERNAL", "0.0.0.0:9092", "127.0.0.1:9092"),
-            ("DOCKER", "0.0.0.0:29092", "host.docker.internal:29092"),
-        ],
-    ),
-    "bitnami/kafka, KRaft": (
-        {
-            "ALLOW_PLAINTEXT_LISTENER": "yes",
-            "KAFKA_ENABLE_KRAFT": "yes",
-            "KAFKA_KRAFT_CLUSTER_ID": "MkU3OEVBNTcwNTJENDM2Qk",
-            "KAFKA_CFG_NODE_ID": "0",
-            "KAFKA_CFG_PROCESS_ROLES": "controller,broker",
-            "KAFKA_CFG_CONTROLLER_QUORUM_VOTERS": "0@kafka:9093",
-            "KAFKA_CFG_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
-            "KAFKA_CFG_LISTENERS": "PLAINTEXT://:9092,CONTROLLER://:9093,EXTERNAL://:9094",
-            "KAFKA_CFG_ADVERTISED_LISTENERS": "PLAINTEXT://kafka:9092,EXTERNAL://localhost:9094",
-            "KAFKA_CFG_LISTENER_SECURITY_PROTOCOL_MAP": ("CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT,PLAINTEXT:PLAINTEXT"),
-        },
-        [("PLAINTEXT", ":9092", "kafka:9092"), ("EXTERNAL", ":9094", "localhost:9094")],
-    ),
-    "bitnami/kafka with ZooKeeper": (
-        {
-            "ALLOW_PLAINTEXT_LISTENER": "yes",
-            "KAFKA_BROKER_ID": "1",
-            "KAFKA_CFG_ZOOKEEPER_CONNECT": "zookeeper:2181",
-            "KAFKA_CFG_LISTENERS": "PLAINTEXT://:9092",
-            "KAFKA_CFG_ADVERTISED_LISTENERS": "PLAINTEXT://127.0.0.1:9092",
-            "KAFKA_CFG_AUTO_CREATE_TOPICS_ENABLE": "true",
-        },
-        [("PLAINTEXT", ":9092", "127.0.0.1:9092")],
-    ),
-    "a host without a name, inside": (
-        {
-            "KAFKA_LISTENERS": "INSIDE://:9092,OUTSIDE://:9094",
-            "KAFKA_ADVERTISED_LISTENERS": "INSIDE://:9092,OUTSIDE://localhost:9094",
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
-            "KAFKA_INTER_BROKER_LISTENER_NAME": "INSIDE",
-        },
-        [("INSIDE", ":9092", f"{socket.getfqdn()}:9092"), ("OUTSIDE", ":9094", "localhost:9094")],
-    ),
-    "a host and a port, as before Kafka 3": (
-        {"KAFKA_ADVERTISED_HOST_NAME": "10.51.20.123", "KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181"},
-        [("PLAINTEXT", ":9092", "10.51.20.123:9092")],
-    ),
-    "a host and a port, all of them": (
-        {
-            "KAFKA_HOST_NAME": "127.0.0.1",
-            "KAFKA_PORT": "9093",
-            "KAFKA_ADVERTISED_HOST_NAME": "localhost",
-            "KAFKA_ADVERTISED_PORT": "29093",
-        },
-        [("PLAINTEXT", "127.0.0.1:9093", "localhost:29093")],
-    ),
-    "a host beside listeners, which win": (
-        {"KAFKA_ADVERTISED_HOST_NAME": "kafka", "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:9092"},
-        [("PLAINTEXT", "0.0.0.0:9092", "localhost:9092")],
-    ),
-    "a controller that is advertised, as Kafka 4 allows": (
-        {
-            "KAFKA_ADVERTISED_LISTENERS": "BROKER://kafka:9092,CONTROLLER://kafka:9093",
-            "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
-            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
-        },
-        [("BROKER", "0.0.0.0:9092", "kafka:9092")],
-    ),
-    "an IPv6 address": (
-        {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://[2001:db8::1]:9092"},
-        [("PLAINTEXT", "0.0.0.0:9092", "[2001:db8::1]:9092")],
-    ),
-    "our own words for what is advertised": (
-        {"OTTLA_ADVERTISE": "ottla:9092,HOST://localhost:29092"},
-        [("PLAINTEXT", "0.0.0.0:9092", "ottla:9092"), ("HOST", "0.0.0.0:29092", "localhost:29092")],
-    ),
-    "our own words for both, which win": (
-        {
-            "KAFKA_LISTENERS": "PLAINTEXT://:9092",
-            "OTTLA_LISTEN": "HOST://0.0.0.0:29092",
-            "OTTLA_ADVERTISE": "HOST://localhost:29092",
-        },
-        [("HOST", "0.0.0.0:29092", "localhost:29092")],
-    ),
-}
+#: Variables of compose files, and below them the listeners: NAME, where it listens, what clients are told.
+_COMPOSE: Final = """
+# apache/kafka without a word
+-> PLAINTEXT 0.0.0.0:9092 localhost:9092
+# apache/kafka with a setting
+KAFKA_NUM_PARTITIONS=3
+-> PLAINTEXT 0.0.0.0:9092 localhost:9092
+# apache/kafka, one node
+KAFKA_NODE_ID=1 KAFKA_PROCESS_ROLES=broker,controller
+KAFKA_LISTENERS=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092 KAFKA_CONTROLLER_LISTENER_NAMES=CONTROLLER
+KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+KAFKA_CONTROLLER_QUORUM_VOTERS=1@localhost:9093 KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR=1
+KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR=1 KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=1
+KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0 KAFKA_NUM_PARTITIONS=3
+-> PLAINTEXT localhost:9092 localhost:9092
+# apache/kafka, a listener for the host
+KAFKA_NODE_ID=1 KAFKA_PROCESS_ROLES=broker,controller
+KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT
+KAFKA_CONTROLLER_QUORUM_VOTERS=1@broker:29093
+KAFKA_LISTENERS=CONTROLLER://:29093,PLAINTEXT_HOST://:9092,PLAINTEXT://:19092
+KAFKA_INTER_BROKER_LISTENER_NAME=PLAINTEXT
+KAFKA_ADVERTISED_LISTENERS=PLAINTEXT_HOST://localhost:9092,PLAINTEXT://broker:19092
+KAFKA_CONTROLLER_LISTENER_NAMES=CONTROLLER CLUSTER_ID=4L6g3nShT-eMCtK--X86sw KAFKA_LOG_DIRS=/tmp/kraft-combined-logs
+-> PLAINTEXT_HOST :9092 localhost:9092
+-> PLAINTEXT :19092 broker:19092
+# cp-kafka with ZooKeeper
+KAFKA_BROKER_ID=1 KAFKA_ZOOKEEPER_CONNECT=zookeeper:2181
+KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://kafka:9092,PLAINTEXT_HOST://localhost:29092
+KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT
+KAFKA_INTER_BROKER_LISTENER_NAME=PLAINTEXT KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR=1
+-> PLAINTEXT 0.0.0.0:9092 kafka:9092
+-> PLAINTEXT_HOST 0.0.0.0:29092 localhost:29092
+# cp-kafka, KRaft
+KAFKA_NODE_ID=1 KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT
+KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://broker:29092,PLAINTEXT_HOST://localhost:9092 KAFKA_JMX_PORT=9101
+KAFKA_JMX_HOSTNAME=localhost KAFKA_PROCESS_ROLES=broker,controller KAFKA_CONTROLLER_QUORUM_VOTERS=1@broker:29093
+KAFKA_LISTENERS=PLAINTEXT://broker:29092,CONTROLLER://broker:29093,PLAINTEXT_HOST://0.0.0.0:9092
+KAFKA_INTER_BROKER_LISTENER_NAME=PLAINTEXT KAFKA_CONTROLLER_LISTENER_NAMES=CONTROLLER
+KAFKA_LOG_DIRS=/tmp/kraft-combined-logs CLUSTER_ID=MkU3OEVBNTcwNTJENDM2Qk
+-> PLAINTEXT broker:29092 broker:29092
+-> PLAINTEXT_HOST 0.0.0.0:9092 localhost:9092
+# cp-server, with what is Confluent's own
+KAFKA_BROKER_ID=1 KAFKA_ZOOKEEPER_CONNECT=zookeeper:2181
+KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT
+KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://broker:29092,PLAINTEXT_HOST://localhost:9092
+KAFKA_METRIC_REPORTERS=io.confluent.metrics.reporter.ConfluentMetricsReporter
+KAFKA_CONFLUENT_BALANCER_TOPIC_REPLICATION_FACTOR=1 KAFKA_CONFLUENT_SCHEMA_REGISTRY_URL=http://schema-registry:8081
+CONFLUENT_METRICS_REPORTER_BOOTSTRAP_SERVERS=broker:29092 CONFLUENT_SUPPORT_CUSTOMER_ID=anonymous
+-> PLAINTEXT 0.0.0.0:29092 broker:29092
+-> PLAINTEXT_HOST 0.0.0.0:9092 localhost:9092
+# cp-kafka, three listeners and an authorizer
+KAFKA_ADVERTISED_LISTENERS=INTERNAL://kafka1:19092,EXTERNAL://127.0.0.1:9092,DOCKER://host.docker.internal:29092
+KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT,DOCKER:PLAINTEXT
+KAFKA_INTER_BROKER_LISTENER_NAME=INTERNAL KAFKA_ZOOKEEPER_CONNECT=zoo1:2181 KAFKA_BROKER_ID=1
+KAFKA_LOG4J_LOGGERS=kafka.controller=INFO,state.change.logger=INFO
+KAFKA_AUTHORIZER_CLASS_NAME=kafka.security.authorizer.AclAuthorizer KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND=true
+-> INTERNAL 0.0.0.0:19092 kafka1:19092
+-> EXTERNAL 0.0.0.0:9092 127.0.0.1:9092
+-> DOCKER 0.0.0.0:29092 host.docker.internal:29092
+# bitnami/kafka, KRaft
+ALLOW_PLAINTEXT_LISTENER=yes KAFKA_ENABLE_KRAFT=yes KAFKA_KRAFT_CLUSTER_ID=MkU3OEVBNTcwNTJENDM2Qk KAFKA_CFG_NODE_ID=0
+KAFKA_CFG_PROCESS_ROLES=controller,broker KAFKA_CFG_CONTROLLER_QUORUM_VOTERS=0@kafka:9093
+KAFKA_CFG_CONTROLLER_LISTENER_NAMES=CONTROLLER
+KAFKA_CFG_LISTENERS=PLAINTEXT://:9092,CONTROLLER://:9093,EXTERNAL://:9094
+KAFKA_CFG_ADVERTISED_LISTENERS=PLAINTEXT://kafka:9092,EXTERNAL://localhost:9094
+KAFKA_CFG_LISTENER_SECURITY_PROTOCOL_MAP=CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT,PLAINTEXT:PLAINTEXT
+-> PLAINTEXT :9092 kafka:9092
+-> EXTERNAL :9094 localhost:9094
+# bitnami/kafka with ZooKeeper
+ALLOW_PLAINTEXT_LISTENER=yes KAFKA_BROKER_ID=1 KAFKA_CFG_ZOOKEEPER_CONNECT=zookeeper:2181
+KAFKA_CFG_LISTENERS=PLAINTEXT://:9092 KAFKA_CFG_ADVERTISED_LISTENERS=PLAINTEXT://127.0.0.1:9092
+KAFKA_CFG_AUTO_CREATE_TOPICS_ENABLE=true
+-> PLAINTEXT :9092 127.0.0.1:9092
+# a host without a name, inside
+KAFKA_LISTENERS=INSIDE://:9092,OUTSIDE://:9094 KAFKA_ADVERTISED_LISTENERS=INSIDE://:9092,OUTSIDE://localhost:9094
+KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT KAFKA_INTER_BROKER_LISTENER_NAME=INSIDE
+-> INSIDE :9092 HOSTNAME:9092
+-> OUTSIDE :9094 localhost:9094
+# a host and a port, as before Kafka 3
+KAFKA_ADVERTISED_HOST_NAME=10.51.20.123 KAFKA_ZOOKEEPER_CONNECT=zookeeper:2181
+-> PLAINTEXT :9092 10.51.20.123:9092
+# a host and a port, all of them
+KAFKA_HOST_NAME=127.0.0.1 KAFKA_PORT=9093 KAFKA_ADVERTISED_HOST_NAME=localhost KAFKA_ADVERTISED_PORT=29093
+-> PLAINTEXT 127.0.0.1:9093 localhost:29093
+# a host beside listeners, which win
+KAFKA_ADVERTISED_HOST_NAME=kafka KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092
+-> PLAINTEXT 0.0.0.0:9092 localhost:9092
+# a controller that is advertised, as Kafka 4 allows
+KAFKA_ADVERTISED_LISTENERS=BROKER://kafka:9092,CONTROLLER://kafka:9093 KAFKA_CONTROLLER_LISTENER_NAMES=CONTROLLER
+KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT KAFKA_INTER_BROKER_LISTENER_NAME=BROKER
+-> BROKER 0.0.0.0:9092 kafka:9092
+# an IPv6 address
+KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://[2001:db8::1]:9092
+-> PLAINTEXT 0.0.0.0:9092 [2001:db8::1]:9092
+# our own words for what is advertised
+OTTLA_ADVERTISE=ottla:9092,HOST://localhost:29092
+-> PLAINTEXT 0.0.0.0:9092 ottla:9092
+-> HOST 0.0.0.0:29092 localhost:29092
+# our own words for both, which win
+KAFKA_LISTENERS=PLAINTEXT://:9092 OTTLA_LISTEN=HOST://0.0.0.0:29092 OTTLA_ADVERTISE=HOST://localhost:29092
+-> HOST 0.0.0.0:29092 localhost:29092
+"""
+COMPOSE: Final = dict(block.split("\n", 1) for block in _COMPOSE.split("# ")[1:])
 
 
 @pytest.mark.parametrize("name", COMPOSE)
 def test_a_compose_file_for_kafka_gets_the_listeners_it_would_have(name: str) -> None:
     """Where it listens and what clients are told, as Kafka's images would; the controllers' listener is left out."""
-    variables, expected = COMPOSE[name]
-    environment, options = read(variables)
+    environment, options = read(variables(COMPOSE[name]))
     settings = Settings.read("", (), environment.settings)
     listen, advertise = environment.listeners(settings, options.listen, options.advertise)
     endpoints = read_endpoints(settings, listen, advertise)
-    assert [(e.name, str(e.listen), e.advertise and str(e.advertise)) for e in endpoints] == expected
+    expected = COMPOSE[name].replace("HOSTNAME", socket.getfqdn()).splitlines()
+    listeners = [f"-> {e.name} {e.listen} {e.advertise}" for e in endpoints]
+    assert listeners == [line for line in expected if line.startswith("->")]
     assert environment.ignored == []
     assert settings.unknown == {}
 
@@ -487,10 +394,10 @@ def test_a_broker_serves_with_the_variables_of_a_compose_file() -> None:
     """Both listeners accept, and each names its own address; nothing is warned of."""
     inside, host = free_ports(2)
     ports = {"29092": str(inside), "9092": str(host), "broker": "127.0.0.1", "localhost": "127.0.0.1"}
-    variables, _ = COMPOSE["cp-kafka, KRaft"]
+    given = variables(COMPOSE["cp-kafka, KRaft"])
     for name in ("KAFKA_LISTENERS", "KAFKA_ADVERTISED_LISTENERS"):
-        variables = variables | {name: re.sub(r"\w+", lambda word: ports.get(word[0], word[0]), variables[name])}
-    env = clean(OTTLA_FROM_ENVIRONMENT="true", **variables)
+        given[name] = re.sub(r"\w+", lambda word: ports.get(word[0], word[0]), given[name])
+    env = clean(OTTLA_FROM_ENVIRONMENT="true", **given)
     with serving(listen=None, env=env) as broker:
         assert broker.ready == {
             "bootstrap": f"127.0.0.1:{inside}",

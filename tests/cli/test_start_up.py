@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -20,14 +19,14 @@ def tell_ready_and_modules(*arguments):
     print(sorted(sys.modules), flush=True)
     tell_ready(*arguments)
 serve._tell_ready = tell_ready_and_modules
-sys.exit(main(["serve", "--listen", "127.0.0.1:0"]))
+sys.exit(main(["serve", "--listen", "127.0.0.1:0", *sys.argv[1:]]))
 """
 
 #: Modules and packages that wait for their use, and what that is; with a dot at the end only what is in the package.
 _WAITING = {
     "aiokafka": "ottla topics and groups",
     "h11": "--control",
-    "ottla.control.api": "--control",
+    "ottla.control": "--control, --seed and --clock auto",
     "ottla.broker.groups.journal_file": "--journal",
     "ottla.broker.network.timed_call": "--log-level debug",
     "ottla.broker.events": "the first group",
@@ -54,18 +53,26 @@ _WAITING = {
 }
 
 
-@pytest.fixture(scope="module")
-def loaded() -> Iterator[set[str]]:
+#: The same with a control API, which loads what it answers with when it is first asked.
+_WAITING_WITH_CONTROL = ("ottla.control.changes", "ottla.control.faults.engine", "ottla.coordinator", "ottla.log.")
+
+
+def loaded_with(*options: str) -> set[str]:
     """The modules that are there when the ready line is about to be said."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", _SCRIPT, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert process.stdout is not None
     try:
-        yield set(ast.literal_eval(process.stdout.readline()))
+        return set(ast.literal_eval(process.stdout.readline()))
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    return loaded_with()
 
 
 def test_what_serving_needs_is_there(loaded: set[str]) -> None:
@@ -76,5 +83,14 @@ def test_what_serving_needs_is_there(loaded: set[str]) -> None:
 @pytest.mark.parametrize("name", _WAITING)
 def test_what_may_wait_is_not_loaded_at_start(loaded: set[str], name: str) -> None:
     """A module at start is a millisecond at every start; each of these has its moment later."""
-    found = {module for module in loaded if module == name or module.startswith(name.rstrip(".") + ".")}
-    assert not found, f"wait for {_WAITING[name]}"
+    assert not found_of(name, loaded), f"wait for {_WAITING[name]}"
+
+
+def test_a_control_api_loads_what_it_answers_with_when_it_is_asked() -> None:
+    loaded = loaded_with("--control", "127.0.0.1:0")
+    assert "ottla.control.api.http" in loaded
+    assert not {module for name in _WAITING_WITH_CONTROL for module in found_of(name, loaded)}
+
+
+def found_of(name: str, loaded: set[str]) -> set[str]:
+    return {module for module in loaded if module == name or module.startswith(name.rstrip(".") + ".")}

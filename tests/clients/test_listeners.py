@@ -28,7 +28,7 @@ def connections(broker: RunningBroker, listener_name: str) -> list[Connection]:
     """Those of all nodes, on this listener."""
     return [
         connection
-        for listener in broker.server._doors.listeners
+        for listener in broker.server.sockets.listeners
         for connection in listener.connections
         if listener.name == listener_name
     ]

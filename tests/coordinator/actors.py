@@ -356,6 +356,12 @@ class _Committed:
 # ── The group ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def classic(group: object) -> Group:
+    """A group of any kind, of which the test knows that it is a classic one."""
+    assert isinstance(group, Group)
+    return group
+
+
 def new_group(*, is_unwritten: bool = True, is_noted: bool = False, **settings: int) -> Group:
     """A group that was just created, whose member ids are numbered. `is_noted`: whether somebody reads its notes."""
     _UUIDS.restart()

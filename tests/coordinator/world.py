@@ -16,8 +16,10 @@ from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.classic.step import step
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
+from ottla.coordinator.groups.kinds import KINDS
+from ottla.coordinator.groups.refusals import all_requests
 from ottla.coordinator.groups.shard import GroupShard
+from ottla.coordinator.kinds.outside import Outside
 from ottla.coordinator.offsets.events import TransactionEnded
 from ottla.coordinator.runtime.effects import Append, Arm, Disarm, Effect, Ended, Reply
 from ottla.coordinator.runtime.events import AppendCompleted, Loaded, TimerExpired, Unloaded
@@ -25,7 +27,7 @@ from ottla.coordinator.runtime.records import Record
 from ottla.events.kinds.groups import NOTED
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records import NO_PRODUCER_ID
-from tests.coordinator.actors import Name
+from tests.coordinator.actors import Name, classic
 
 
 class World:
@@ -61,9 +63,10 @@ class World:
         token = str(event.token)
         self.answers[token] += 0
         if self.group is None:
-            if not creates_group(event):
-                if REFUSALS[event.__class__][Outside.ABSENT] is not None:
-                    self._reply(Reply(event.token, refusal("group", event, Outside.ABSENT)))
+            row = all_requests(KINDS)[event.__class__]
+            if not row.creates_group(event):
+                if row.errors[Outside.ABSENT] is not None:
+                    self._reply(Reply(event.token, row.refusal("group", event, Outside.ABSENT)))
                 return
             self.group = self._new_group()
         self.happen(event)
@@ -125,13 +128,13 @@ class World:
             if place < len(self.log):
                 shard.replay(*self.log[place], self.producers.get(place, NO_PRODUCER_ID))
         assert not shard.unknown_types
-        return shard.machines.get("group")
+        return classic(shard.machines["group"]) if shard.machines else None
 
     def replayed(self, records: list[Record]) -> Group | None:
         shard = GroupShard(0, self.config, self.now_ms)
         shard.replay_all(records)
         assert not shard.unknown_types
-        return shard.machines.get("group")
+        return classic(shard.machines["group"]) if shard.machines else None
 
     @property
     def compacted_log(self) -> list[Record]:

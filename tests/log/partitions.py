@@ -13,9 +13,10 @@ from ottla.log.storage.contract import LogStorage
 from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.memory import MemoryStorage
 from ottla.protocol.batch_error import BatchError
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_reading import Record, read_records
 from ottla.protocol.record_validation import only_batch
-from ottla.protocol.records import batch_spans, read_header
+from ottla.protocol.records import BatchHeader, batch_spans, read_header
 from tests.support.batches import TIMESTAMP, KeyValue, batch
 
 #: The day that batches are dated by default.
@@ -57,7 +58,21 @@ def produce(
         header, only = only_batch(records, api_version)
     except BatchError as refused:
         return AppendResult(refused.error)
-    return partition.append_as_leader(only, header, wall_ms, verification)
+    return append(partition, only, header, wall_ms, verification)
+
+
+def append(
+    partition: Partition,
+    data: Buffer,
+    header: BatchHeader,
+    wall_ms: int = NOW_MS,
+    verification: Verification | None = None,
+) -> AppendResult:
+    """Prepare a batch and append it."""
+    prepared = partition.prepare(data, header, wall_ms)
+    if isinstance(prepared, AppendResult):
+        return prepared
+    return partition.append_prepared(prepared.data, header, prepared.max_timestamp, wall_ms, verification)
 
 
 def fill(partition: Partition, *batches: bytes, wall_ms: int = NOW_MS) -> None:

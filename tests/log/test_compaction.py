@@ -326,7 +326,7 @@ def test_no_timestamp_is_too_far_from_the_horizon(timestamp: int) -> None:
 
 @pytest.mark.parametrize("retention_ms", [2**63 - 1, 2**63 - NOW_MS])
 def test_a_tombstone_whose_time_never_ends_stays(retention_ms: int) -> None:
-    """delete.retention.ms may say "for ever": there is no date for that. Another passage finds it as it was."""
+    """delete.retention.ms may say "for ever": there is no date for that. Another pass finds it as it was."""
     log = compacted(delete_retention_ms=str(retention_ms))
     write(log, "a=1 b=1", "a= c=1")
     roll(log)
@@ -425,7 +425,7 @@ def test_a_checkpoint_that_does_not_fit_the_log_counts_for_nothing(cleaned_offse
 
 
 def test_too_many_keys_are_cleaned_bit_by_bit() -> None:
-    """As many batches as have room, at least one; what comes after them stays as it is until the next passage."""
+    """As many batches as have room, at least one; what comes after them stays as it is until the next pass."""
     log = compacted()
     write(log, "a=1 b=1", "c=1 d=1", "a=2 b=2", "c=2 d=2")
     roll(log)
@@ -579,7 +579,7 @@ def end(log: Partition, marker: TransactionMarker, epoch: int = 0) -> None:
 
 
 def test_aborted_records_go_and_their_marker_after_them() -> None:
-    """The marker is seen without records by the next passage, and stays for the time of a tombstone after that."""
+    """The marker is seen without records by the next pass, and stays for the time of a tombstone after that."""
     log = compacted()
     fill(log, numbered("a=1", 0, is_transactional=True), numbered("b=1", 1, is_transactional=True))
     end(log, ABORT)
@@ -671,7 +671,7 @@ def test_nothing_is_cleaned_beyond_an_open_transaction() -> None:
 # ── Laws ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 RECORDS = st.tuples(st.sampled_from("abcdef"), st.one_of(st.none(), st.integers(0, 99)))
-#: A batch, the end of a segment, a passage of the cleaner after so many hours.
+#: A batch, the end of a segment, a pass of the cleaner after so many hours.
 HAPPENINGS = st.one_of(
     st.lists(RECORDS, min_size=1, max_size=5),
     st.just("roll"),

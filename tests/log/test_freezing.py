@@ -14,9 +14,8 @@ from ottla.log.storage.log_bytes import LogBytes
 from ottla.log.storage.memory import CHUNK_BYTES_SMALL, FrozenLog, MemoryStorage
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch
-from ottla.protocol.record_validation import only_batch
 from ottla.protocol.records import batch_spans
-from tests.log.partitions import GIB, NOW_MS, new_partition
+from tests.log.partitions import GIB, NOW_MS, new_partition, produce
 
 
 def opened(frozen: FrozenLog | None = None, log_bytes: LogBytes | None = None) -> Partition:
@@ -33,8 +32,7 @@ def append(log: Partition, value: bytes, producer_id: int = -1, sequence: int = 
     built = build_batch(
         [(None, value)], timestamp_ms=NOW_MS, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
     )
-    header, batch = only_batch(built, 9)
-    return log.append_as_leader(batch, header, NOW_MS).error
+    return produce(log, built).error
 
 
 def contents(log: Partition) -> list[bytes]:

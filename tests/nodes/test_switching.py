@@ -217,9 +217,9 @@ def test_nothing_is_left_of_a_node_that_was_stopped(loop: str) -> None:
             for hard in (True, False, True):
                 with Client(first) as client:
                     assert client.ask(MetadataRequest([]), 12).controller_id == 1
-                    broker.run(broker.server.stop_node(1, hard=hard))
+                    broker.run(broker.controlled.nodes.stop(1, hard=hard))
                     broker.wait_until("nobody is connected to node 1", lambda: not broker.connections)
                 assert other.ask(ApiVersionsRequest("a", "1"), 3).error_code == 0
-                broker.run(broker.server.start_node(1))
+                broker.run(broker.controlled.nodes.start(1))
             with Client(first) as client:
                 assert client.ask(ApiVersionsRequest("a", "1"), 3).error_code == 0

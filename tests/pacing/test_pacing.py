@@ -1,11 +1,13 @@
-"""Long requests in slices: when they stop for breath, who goes on, and what they may cost."""
+"""Long requests in slices: where they are suspended, which one is resumed, and what they may cost."""
 
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import ClassVar
 
@@ -15,8 +17,9 @@ from greenlet import getcurrent, greenlet
 from ottla.pacing import (
     ACTIVE_MAX,
     ANSWER_BYTES_MAX,
-    BREATH_ELEMENTS,
+    ELEMENTS_PER_LOOK,
     FAULTS_MAX,
+    FEW_ELEMENTS,
     HEAVY_ELEMENTS,
     JOINED_PARTS,
     LATE_MAX,
@@ -27,14 +30,15 @@ from ottla.pacing import (
     Pace,
     Parts,
     TooCostly,
-    breathe,
     charge_elements,
     charge_fault,
     charge_records,
     charge_unpacked,
     costs,
     paced,
+    paced_each,
     paced_parts,
+    yield_turn,
 )
 from ottla.pacing.bounds import MIB
 
@@ -60,14 +64,14 @@ class Loop:
 
 @pytest.fixture(autouse=True)
 def no_stack_outlives_its_test() -> Iterator[None]:
-    """The garbage collector may come upon it in the thread of another test's broker, and crash."""
+    """Its thread lives on, and nothing would ever resume it."""
     yield
     while Loop.made:
         Loop.made.pop().pace.close()
 
 
 class Work:
-    """Steps with breath between them, each of which takes all of a slice."""
+    """Steps, each of which takes all of a slice; it may be suspended between them."""
 
     def __init__(self, loop: Loop, steps: int) -> None:
         self.done = 0
@@ -77,7 +81,7 @@ class Work:
         for _ in range(self._steps):
             self.done += 1
             self._loop.take_long()
-            breathe()
+            yield_turn()
 
 
 def test_short_work_is_done_at_once() -> None:
@@ -104,7 +108,7 @@ def test_long_work_goes_on_a_slice_each_turn() -> None:
 
 
 def test_a_turn_has_one_slice_for_all() -> None:
-    """Who comes when it is used up stops at the first breath."""
+    """A task that comes when it is used up is suspended at the first chance."""
     loop = Loop()
     works = [Work(loop, 2) for _ in range(3)]
     for work in works:
@@ -114,7 +118,7 @@ def test_a_turn_has_one_slice_for_all() -> None:
 
 
 def test_not_all_are_begun_when_many_come_in_one_turn() -> None:
-    """Each may take a millisecond before its first breath."""
+    """Each may take a millisecond before it can be suspended."""
     loop = Loop()
     works = [Work(loop, 1) for _ in range(100)]
     for work in works:
@@ -172,7 +176,7 @@ def test_a_look_at_the_clock_after_so_many_elements() -> None:
 
     def work() -> None:
         loop.take_long()
-        seen.extend(paced(range(2 * BREATH_ELEMENTS)))
+        seen.extend(paced(range(3 * ELEMENTS_PER_LOOK)))
 
     loop.pace.run(work)
     turns = 0
@@ -180,8 +184,31 @@ def test_a_look_at_the_clock_after_so_many_elements() -> None:
         loop.take_long()
         loop.turn()
         turns += 1
-    assert turns == 1, "the second breath is in a slice that has just begun"
-    assert seen == list(range(2 * BREATH_ELEMENTS))
+    assert turns == 1, "the later looks are in a slice that has just begun"
+    assert seen == list(range(3 * ELEMENTS_PER_LOOK))
+
+
+@pytest.mark.parametrize(
+    ("items", "is_suspended"),
+    [
+        (lambda: paced(range(FEW_ELEMENTS)), False),
+        (lambda: paced(range(FEW_ELEMENTS + 1)), True),
+        (lambda: paced_each([1]), False),
+        (lambda: paced_each([1, 2]), True),
+    ],
+    ids=["few", "more than a few", "a large one", "a few large ones"],
+)
+def test_a_few_elements_are_done_in_one_go(items: Callable[[], Iterable[int]], is_suspended: bool) -> None:
+    """Unless each may take long."""
+    loop = Loop()
+
+    def work() -> None:
+        loop.take_long()
+        for _ in items():
+            pass
+
+    loop.pace.run(work)
+    assert loop.pace.is_settled is not is_suspended
 
 
 def test_work_within_work_is_done_there() -> None:
@@ -211,19 +238,61 @@ def test_at_the_end_all_is_finished() -> None:
     assert late.done == 5
 
 
-def test_no_worker_outlives_the_end() -> None:
-    """Nor what it does later. One that is left when its thread ends belongs to nobody."""
+def test_a_fiber_ends_with_its_task() -> None:
+    """At rest there is no stack but the loop's own."""
     loop = Loop()
-    workers: list[greenlet] = []
-    for at_the_end in (False, True):
-        if at_the_end:
+    fibers: list[greenlet] = []
+    for is_closed in (False, True):
+        if is_closed:
             loop.pace.close()
-        loop.pace.run(lambda: workers.append(getcurrent()))
-    assert [worker.dead for worker in workers] == [True, True]
+        loop.pace.run(lambda: fibers.append(getcurrent()))
+    assert [fiber.dead for fiber in fibers] == [True, True]
+
+
+#: A task is suspended within a generator, and its event loop goes away without closing anything.
+_LEFT_SUSPENDED = """
+import sys, threading
+from ottla.pacing import Pace, paced_each
+
+def work():
+    begun_in = threading.get_ident()
+    try:
+        for _ in paced_each(range(3)):
+            pass
+        print("done")
+    finally:
+        print("ended in", "its thread" if threading.get_ident() == begun_in else "another one")
+
+def leave():
+    ticks = iter(range(100))
+    Pace(lambda task: None, lambda: next(ticks)).run(work)
+
+if sys.argv[1] == "thread":
+    thread = threading.Thread(target=leave)
+    thread.start()
+    thread.join()
+    print("thread is over")
+else:
+    leave()
+    print("interpreter is over")
+"""
+
+
+@pytest.mark.parametrize(
+    ("what_ends", "printed"),
+    [
+        ("thread", ["ended in its thread", "thread is over"]),
+        ("interpreter", ["interpreter is over", "ended in its thread"]),
+    ],
+)
+def test_no_fiber_outlives_its_thread(what_ends: str, printed: list[str]) -> None:
+    """Another thread can't end it: its stack and all it refers to would stay, and its `finally` blocks never run."""
+    command = [sys.executable, "-X", "faulthandler", "-c", _LEFT_SUSPENDED, what_ends]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.splitlines(), ran.stderr) == (0, printed, "")
 
 
 def test_what_was_done_is_let_go_of() -> None:
-    """A worker waits for the next request without the last one."""
     loop = Loop()
     work = Work(loop, 1)
     gone = weakref.ref(work)
@@ -274,7 +343,7 @@ def test_bytes_of_an_answer(part: bytes | memoryview, is_counted: bool) -> None:
             write()
 
     within(0, work)
-    count_max = ANSWER_BYTES_MAX // MIB + BREATH_ELEMENTS if is_counted else 10 * ANSWER_BYTES_MAX // MIB
+    count_max = ANSWER_BYTES_MAX // MIB + ELEMENTS_PER_LOOK if is_counted else 10 * ANSWER_BYTES_MAX // MIB
     assert ANSWER_BYTES_MAX // MIB < len(parts) <= count_max
 
 
@@ -303,14 +372,14 @@ def test_a_tagged_field_within_an_answer() -> None:
 
     def work() -> None:
         begin_answer(parts)
-        for _ in paced_parts(range(BREATH_ELEMENTS), parts):
+        for _ in paced_parts(range(ELEMENTS_PER_LOOK), parts):
             inside: Parts = []
-            for _ in paced_parts(range(10 * BREATH_ELEMENTS), inside):
+            for _ in paced_parts(range(10 * ELEMENTS_PER_LOOK), inside):
                 inside.append(b"x")
             parts.append(b"".join(inside))
         spent = costs()
         assert spent is not None
-        assert spent.answer_bytes == ANSWER_BYTES_MAX - 10 * BREATH_ELEMENTS**2
+        assert spent.answer_bytes == ANSWER_BYTES_MAX - 10 * ELEMENTS_PER_LOOK**2
 
     within(0, work)
 
@@ -350,7 +419,7 @@ def test_faults_of_a_request() -> None:
 def test_nothing_is_counted_outside() -> None:
     """A tool or a test reads what it likes."""
     charge_elements(10**9)
-    breathe()
+    yield_turn()
     assert costs() is None
     assert charge_unpacked(10**12)
     assert charge_records(10**12)

@@ -17,6 +17,7 @@ from ottla.protocol.headers import encode_request_header
 from ottla.protocol.messages.fetch import FetchRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
 from ottla.purgatory import VirtualClock
+from tests.coordinator.actors import classic
 from tests.pressure.stage import SESSION_MS, create_topic, hear_the_end, is_served, join_request, leftovers
 from tests.support.client import API, Client
 from tests.support.running_broker import Loop, RunningBroker, every_loop
@@ -72,7 +73,8 @@ def until_nobody_is_connected(broker: RunningBroker) -> None:
 
 def members(broker: RunningBroker) -> list[int]:
     """How many each group has, those without any left out."""
-    return broker.look(lambda: [len(group.members) for group in broker.coordinator.groups if group.members])
+    counts = broker.look(lambda: [len(classic(group).members) for group in broker.coordinator.groups])
+    return [count for count in counts if count]
 
 
 @every_way
@@ -122,7 +124,7 @@ def test_parked_join_whose_connection_breaks(broker: RunningBroker, leave: Calla
         joined = ana.ask(join_request("g"), 3)
         bo = Connection(broker.bootstrap)
         bo.send(join_frame("g", "", 3))
-        broker.wait_until("Bo waits", lambda: broker.coordinator.groups[0].parked_joins)
+        broker.wait_until("Bo waits", lambda: classic(broker.coordinator.groups[0]).parked_joins)
         leave(bo)
         rejoined = ana.ask(join_request("g", joined.member_id), 3)
         assert (rejoined.generation_id, len(rejoined.members)) == (2, 2)
@@ -138,7 +140,7 @@ def test_client_that_has_said_its_last_byte_hears_its_join(broker: RunningBroker
     with Client(broker.bootstrap) as ana, Client(broker.bootstrap) as bo:
         joined = ana.ask(join_request("g"), 3)
         bo.send(join_request("g"), 3)
-        broker.wait_until("Bo waits", lambda: broker.coordinator.groups[0].parked_joins)
+        broker.wait_until("Bo waits", lambda: classic(broker.coordinator.groups[0]).parked_joins)
         bo.connection.end()
         ana.send(join_request("g", joined.member_id), 3)
         assert bo.receive().message.error_code == ErrorCode.NONE

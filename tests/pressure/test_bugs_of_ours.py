@@ -246,7 +246,7 @@ def test_who_hears_of_a_change(raises: Raises) -> None:
         kinds = [Kind.TOPIC_CREATED, Kind.PARTITION_LEADER_CHANGED, Kind.NODE_DIED]
         broker.look(lambda: cluster.events.read(raises, kinds))
         ana.ask(FindCoordinatorRequest("group", 0), 2)
-        broker.run(broker.server.stop_node(2, hard=True))
+        broker.run(broker.controlled.nodes.stop(2, hard=True))
         broker.advance(MINUTE_MS)
         assert {placement.leader_id for placement in cluster.topics["__consumer_offsets"].placements} == {1}
         for number in range(8):  # of either node's partitions

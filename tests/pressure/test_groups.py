@@ -18,6 +18,7 @@ from ottla.protocol.messages.sync_group import SyncGroupRequest
 from ottla.protocol.primitives import Message
 from ottla.purgatory import VirtualClock
 from tests.cli.terminal import Serving, serving, until
+from tests.coordinator.actors import classic
 from tests.pressure.stage import (
     SESSION_MS,
     counters,
@@ -75,7 +76,7 @@ def test_made_up_members_leave_nothing_behind(name: str) -> None:
         assert set(codes) <= {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
         broker.advance(0)
         assert leftovers(broker) == before
-        assert [len(group.members) for group in broker.look(lambda: broker.coordinator.groups)] == [1]
+        assert [len(classic(group).members) for group in broker.look(lambda: broker.coordinator.groups)] == [1]
 
 
 @pytest.mark.parametrize("name", MEMBERS_REQUESTS)
@@ -112,7 +113,7 @@ def test_full_group_turns_away_and_goes_on() -> None:
         first = join(ana, "g")
         with Client(broker.bootstrap) as bo, Client(broker.bootstrap) as cy:
             bo.send(join_request("g"), 3)
-            broker.wait_until("Bo waits", lambda: broker.coordinator.groups[0].parked_joins)
+            broker.wait_until("Bo waits", lambda: classic(broker.coordinator.groups[0]).parked_joins)
             assert ana.ask(join_request("g", first), 3).error_code == ErrorCode.NONE
             second = bo.receive().message.member_id
             codes = ask_all(cy, [join_request("g")] * 100, 3)

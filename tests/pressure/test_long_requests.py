@@ -36,18 +36,18 @@ from tests.support.running_broker import RunningBroker
 MANY = 20_000
 
 
-def out_of_breath(broker: RunningBroker) -> None:
-    """From now on every breath is the last of its slice, however quick the machine."""
-    out_of_breath_now(broker.server.services.pace)
+def suspend_everywhere(broker: RunningBroker) -> None:
+    """From now on a task is suspended wherever it may be, however quick the machine."""
+    suspend_now(broker.server.services.pace)
 
 
-def out_of_breath_now(pace: Pace) -> None:
+def suspend_now(pace: Pace) -> None:
     ticks = count()
     pace._now = lambda: float(next(ticks))
 
 
 def halt(broker: RunningBroker) -> Callable[[], None]:
-    """From now on whoever is out of breath, at the first chance, stays so; until what this returns is called."""
+    """From now on a task is suspended at the first chance, and stays so until what this returns is called."""
     pace = broker.server.services.pace
     call_soon = pace._call_soon
     held: list[Callable[[], None]] = []
@@ -59,7 +59,7 @@ def halt(broker: RunningBroker) -> Callable[[], None]:
 
     def stop() -> None:
         pace._call_soon = held.append
-        out_of_breath_now(pace)
+        suspend_now(pace)
 
     broker.look(stop)
     return lambda: broker.look(go_on)
@@ -135,7 +135,7 @@ def test_who_hangs_up_before_it_is_done() -> None:
     with RunningBroker() as broker, Client(broker.bootstrap) as bo:
         pace = broker.server.services.pace
         assert is_served(bo)
-        broker.look(lambda: out_of_breath(broker))
+        broker.look(lambda: suspend_everywhere(broker))
         for way in (Client.close, lambda client: client.connection.reset(), lambda client: client.connection.end()):
             ana = Client(broker.bootstrap)
             ana.send(metadata(), 8)
@@ -251,7 +251,7 @@ def test_frames_half_sent_by_many() -> None:
     """The one with most of them is closed, and says why; the others go on."""
     with RunningBroker() as broker, Client(broker.bootstrap) as bo:
         receiving = Holdings("a request it has not sent whole", 5_000_000)
-        broker.server._doors.listeners[0].receiving = receiving
+        broker.server.sockets.listeners[0].receiving = receiving
         clients = [Client(broker.bootstrap) for _ in range(3)]
         for client, size in zip(clients, (3_000_000, 1_000_000, 1_000_000), strict=True):
             client.connection.send(struct.pack(">i", size) + bytes(size - 1))
@@ -270,7 +270,7 @@ def test_answers_that_many_do_not_read() -> None:
     request = MetadataRequest(topics, False)
     with RunningBroker() as broker, Client(broker.bootstrap) as bo:
         unread = Holdings("answers it does not read", 6_000_000)
-        broker.server._doors.listeners[0].unread = unread
+        broker.server.sockets.listeners[0].unread = unread
         clients = [Client(broker.bootstrap) for _ in range(2)]
         for client in clients:
             client.send(request, 8)

@@ -23,14 +23,14 @@ def test_batches_are_let_go_of_when_they_are_in_the_log(monkeypatch: pytest.Monk
     """So the records of a request are in memory once, but for the one that is being appended."""
     sent: list[weakref.ref[memoryview]] = []
     still_there: list[int] = []
-    append = Partition.append_as_leader
+    prepare = Partition.prepare
 
     def counted(partition: Partition, records: memoryview, *rest: Any) -> Any:
         still_there.append(sum(earlier() is not None for earlier in sent))
         sent.append(weakref.ref(records))
-        return append(partition, records, *rest)
+        return prepare(partition, records, *rest)
 
-    monkeypatch.setattr(Partition, "append_as_leader", counted)
+    monkeypatch.setattr(Partition, "prepare", counted)
     records = batch([(None, bytes(10_000))])
     with RunningBroker() as broker, Client(broker.bootstrap) as ana:
         create_topic(ana, "orders", partitions=MANY)

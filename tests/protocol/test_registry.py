@@ -25,7 +25,7 @@ def test_the_registry_imports_no_messages() -> None:
         "ottla",
         "ottla.pacing",
         "ottla.pacing.bounds",
-        "ottla.pacing.breaths",
+        "ottla.pacing.turns",
         "ottla.pacing.charges",
         "ottla.pacing.pace",
         "ottla.protocol",

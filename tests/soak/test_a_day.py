@@ -186,14 +186,15 @@ def held_after_a_rest(broker: Broker) -> Held:
         broker.advance(MINUTE_MS)
     with Backstage(broker.bootstrap_servers) as backstage:
         backstage.until(
-            lambda: sum(broker._running.connection_counts.values()) == 1, "those who went without a word are missed"
+            lambda: sum(broker._running.server.connection_counts.values()) == 1,
+            "those who went without a word are missed",
         )
     assert broker._history is not None
     broker._history._recorder.clear()  # what is kept for the timeline is bounded by itself
     gc.collect()
 
     async def look() -> Held:
-        server = broker._running
+        server = broker._running.server
         cluster, operations = server.cluster, server.services.delayed_operations
         return Held(
             server.timer.size,

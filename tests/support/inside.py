@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 def server_of(broker: Broker) -> Server:
     """The server of a broker that runs."""
-    assert broker._server is not None, "it does not run"
-    return broker._server
+    assert broker._controlled is not None, "it does not run"
+    return broker._controlled.server

@@ -24,10 +24,13 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 import pytest
 
 from ottla.broker.lifecycle.event_loop import new_event_loop
+from ottla.broker.lifecycle.platform import Platform
 from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.cluster.address import Address
+from ottla.control.api.attachment import ControlApi
+from ottla.control.attached.controlled_broker import ControlledBroker
 from ottla.coordinator.groups.coordinator import Coordinator
 from ottla.log.storage.file_operations import FileOperations
 from ottla.purgatory import Clock, SystemClock
@@ -88,6 +91,7 @@ class RunningBroker:
         #: What reached the loop's exception handler.
         self.loop_errors: list[dict[str, Any]] = []
         self.server: Server
+        self.controlled: ControlledBroker
         self._loop_name = loop
         self._loop: asyncio.AbstractEventLoop
         self._settings = _TEST_SETTINGS | {name: str(value) for name, value in (settings or {}).items()}
@@ -98,7 +102,7 @@ class RunningBroker:
         self._advertise = advertise
         self._parts = parts
         self._data_dir = data_dir
-        self._control = Address("127.0.0.1", 0) if with_control else None
+        self._with_control = with_control
         self._operations = operations
         self._ready: Future[None] = Future()
         self._ended: Future[None] = Future()
@@ -116,13 +120,13 @@ class RunningBroker:
     @property
     def control(self) -> str:
         """HOST:PORT of the control API."""
-        assert self.server.control_url is not None
-        return self.server.control_url.removeprefix("http://")
+        assert self.controlled.control_url is not None
+        return self.controlled.control_url.removeprefix("http://")
 
     @property
     def connections(self) -> set[Connection]:
         """Those of the first node."""
-        return self.server._doors.listeners[0].connections
+        return self.server.sockets.listeners[0].connections
 
     def connection_of(self, client_port: int) -> Connection | None:
         """The broker's end of a client's connection, if it is still there. For the broker's thread."""
@@ -170,7 +174,7 @@ class RunningBroker:
 
     def advance(self, ms: int) -> None:
         """Move the virtual clock on."""
-        self.run(self.server.advance(ms))
+        self.run(self.controlled.time.advance(ms))
 
     def stop(self) -> None:
         """Stop it in order; raises what it ended with."""
@@ -197,13 +201,14 @@ class RunningBroker:
             settings,
             endpoints=read_endpoints(settings, self._listen, self._advertise, default="127.0.0.1:0"),
             node_count=self._nodes,
-            clock=self._clock,
+            platform=Platform(clock=self._clock, file_operations=self._operations),
             log=self.log,
-            control=self._control,
             data_dir=self._data_dir,
-            file_operations=self._operations,
             **self._parts,
         )
+        self.controlled = ControlledBroker(self.server)
+        if self._with_control:
+            self.server.attach(ControlApi(self.controlled, Address("127.0.0.1", 0)))
         await self.server.run(on_ready=lambda: self._ready.set_result(None))
         left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert not left, f"tasks outlived the broker: {left}"

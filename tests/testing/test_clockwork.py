@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ottla.control.changes import clock_hand
+from ottla.control.changes import virtual_time
 from ottla.testing import Broker, NotInTime
 from ottla.testing.groups import Group
 from tests.testing.consuming import consuming
@@ -72,7 +72,7 @@ def test_a_year_passes_without_the_rounds_that_would_find_nothing(kafka: Broker)
     assert kitchen.committed == {}
     kafka.advance(357 * DAY_MS)
     assert kafka.topic("orders").records() == []  # retention.ms
-    assert kafka.look(lambda server: server.timer.fired) < 1_000
+    assert kafka.look(lambda broker: broker.server.timer.fired) < 1_000
 
 
 def test_a_move_that_takes_too_long_stops_says_how_far_it_came_and_serves(
@@ -80,7 +80,7 @@ def test_a_move_that_takes_too_long_stops_says_how_far_it_came_and_serves(
 ) -> None:
     """Time stands where it came to, and the next move goes on from there."""
     with silent_member(kafka) as kitchen:
-        monkeypatch.setattr(clock_hand, "MOVE_SECONDS_MAX", -1.0)
+        monkeypatch.setattr(virtual_time, "MOVE_SECONDS_MAX", -1.0)
         with pytest.raises(NotInTime, match=r"^moved time by [0-9]+ of 45000 ms in -1 s, and stopped there: too much"):
             kafka.advance(45_000)
         monkeypatch.undo()
@@ -102,10 +102,10 @@ def never() -> bool:
 
 def test_time_does_not_go_further_than_its_limit(kafka: Broker) -> None:
     """The error says what was waited for, and what would have come next."""
-    began_ms = kafka.look(lambda server: server.clock.now_ms())
+    began_ms = kafka.look(lambda broker: broker.server.clock.now_ms())
     with pytest.raises(NotInTime, match=r"by 1500 ms in vain for never; next: round .* in \d+ ms"):
         kafka.advance_until(never, limit_ms=1_500)
-    assert kafka.look(lambda server: server.clock.now_ms()) == began_ms + 1_500
+    assert kafka.look(lambda broker: broker.server.clock.now_ms()) == began_ms + 1_500
 
 
 def test_deadlines_say_what_they_are(kafka: Broker) -> None:
@@ -144,21 +144,21 @@ def test_time_goes_by_itself_where_every_client_waits() -> None:
     """The first rebalance takes its 3 s of the broker's, and nobody moves the clock; with nobody there it stands."""
     with Broker(clock="auto", autojump_threshold_ms=10, settings={"group.initial.rebalance.delay.ms": 3_000}) as auto:
         auto.topic("orders").create(partitions=1)
-        began_ms = auto.look(lambda server: server.clock.now_ms())
+        began_ms = auto.look(lambda broker: broker.server.clock.now_ms())
         with consuming(auto.bootstrap_servers, "kitchen", "orders", settings=SILENT):
             auto.group("kitchen").wait_for_assignment()
-            assert auto.look(lambda server: server.clock.now_ms()) >= began_ms + 3_000
+            assert auto.look(lambda broker: broker.server.clock.now_ms()) >= began_ms + 3_000
         assert auto.timeline.of("time.advanced")
 
 
 def test_time_stands_still_where_nobody_waits() -> None:
     """Rounds of the broker's own are no reason to move it."""
     with Broker(clock="auto", autojump_threshold_ms=1) as auto:
-        began_ms = auto.look(lambda server: server.clock.now_ms())
+        began_ms = auto.look(lambda broker: broker.server.clock.now_ms())
         for _ in range(50):
             auto.topic("orders").create()
             auto.topic("orders").delete()
-        assert auto.look(lambda server: server.clock.now_ms()) == began_ms
+        assert auto.look(lambda broker: broker.server.clock.now_ms()) == began_ms
 
 
 def test_time_that_is_the_machines_cannot_be_moved() -> None:

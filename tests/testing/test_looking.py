@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from ottla.control.state.groups import GroupView, MemberView
+from ottla.control.state.groups import GroupView
+from ottla.coordinator.kinds.view import MemberView
 from ottla.testing import Broker, NotInTime
 from ottla.testing.groups import Group
 from tests.testing.consuming import consuming

@@ -142,7 +142,7 @@ def test_what_a_fault_makes_of_an_answer_is_what_is_seen(kafka: Broker) -> None:
             elif call.route.name != "Heartbeat":
                 call.leave(response)
 
-    kafka.look(lambda server: server.intercept(Lossy()))
+    kafka.look(lambda broker: broker.server.shared.routes.intercept(Lossy()))
     with Client(kafka.bootstrap_servers) as client:
         client.ask(ApiVersionsRequest(), 0)
         client.ask(MetadataRequest([MetadataRequest.MetadataRequestTopic(name="orders")]), 4)
@@ -164,7 +164,7 @@ def test_what_a_fault_makes_of_an_answer_is_what_is_seen(kafka: Broker) -> None:
 
 def test_what_is_kept_is_bounded(kafka: Broker) -> None:
     """In number, and in bytes of records; an exact number can't be asserted then, unless since a later mark."""
-    recorder = kafka.look(lambda server: _small(server.recorder))
+    recorder = kafka.look(lambda broker: _small(broker.recorder))
     with Client(kafka.bootstrap_servers) as client:
         for _ in range(3):
             client.ask(MetadataRequest([]), 4)

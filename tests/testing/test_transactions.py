@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from ottla.broker.lifecycle.server import Server
+from ottla.control.attached.controlled_broker import ControlledBroker
 from ottla.control.state.conditions import Condition, transaction_is
 from ottla.control.state.transactions import TransactionView
 from ottla.testing import Broker, NotInTime, Simulation
@@ -41,13 +41,28 @@ def test_nothing_is_made_by_looking() -> None:
         assert repr(kafka.transaction("tx")) == "there is no transactional id tx"
         with pytest.raises(NotInTime, match=r"transactional id tx with anything; there is no transactional id tx$"):
             kafka.transaction("tx").wait_for(timeout_s=0)
-        assert kafka.look(lambda server: list(server.cluster.topics)) == []
+        assert kafka.look(lambda broker: list(broker.server.cluster.topics)) == []
+
+
+def test_timers_of_transactions_are_deadlines(kafka: Broker, producer: Driver) -> None:
+    """By what they are of; all transactional ids in a partition share them."""
+    producer.begin()
+    producer.write(1, b"soup")
+    deadline = kafka.next_deadline(kind="transaction-timeout")
+    assert deadline is not None
+    partition = kafka.look(
+        lambda broker: broker.server.services.transaction_coordination.of_node[1].partition_of(TRANSACTIONAL_ID)
+    )
+    assert (deadline.group_id, deadline.about) == (None, f"transactions in partition {partition}")
+    assert str(deadline) == f"transaction-timeout {deadline.about} in {deadline.in_ms} ms"
+    kafka.advance(deadline.in_ms + 60_000)
+    kafka.transaction(TRANSACTIONAL_ID).wait_for(state="CompleteAbort")
 
 
 def test_transaction_is_seen_from_its_begin_to_its_end(kafka: Broker, producer: Driver) -> None:
     """With the producer that the coordinator has told, the partitions it has written to, and the broker's dates."""
     kafka.advance(7_000)
-    now_ms = kafka.look(lambda server: server.cluster.wall_ms())
+    now_ms = kafka.look(lambda broker: broker.server.cluster.wall_ms())
     producer.begin()
     who = producer.producer_id, producer.producer_epoch
     begun = kafka.transaction(TRANSACTIONAL_ID).wait_for(state="Empty")
@@ -99,12 +114,12 @@ def test_wait_ends_with_the_events_of_the_broker(kafka: Broker, producer: Driver
         assert kafka.run(partial(_outcome, waiter)).state == state
 
 
-def _waiter(wanted: Condition[TransactionView], server: Server) -> asyncio.Task[TransactionView]:
+def _waiter(wanted: Condition[TransactionView], broker: ControlledBroker) -> asyncio.Task[TransactionView]:
     """One who waits before the broker takes up anything else."""
-    return asyncio.ensure_future(server.waiting.until(wanted, PATIENCE_SECONDS))
+    return asyncio.ensure_future(broker.waiting.until(wanted, PATIENCE_SECONDS))
 
 
-async def _outcome(waiter: asyncio.Task[TransactionView], _server: Server) -> TransactionView:
+async def _outcome(waiter: asyncio.Task[TransactionView], _broker: ControlledBroker) -> TransactionView:
     return await waiter
 
 

@@ -92,7 +92,7 @@ def test_a_match_that_takes_long_is_refused() -> None:
 def test_others_have_their_turn_before_a_long_match(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short match is not worth a turn."""
     turns: list[None] = []
-    monkeypatch.setattr(module, "breathe", lambda: turns.append(None))
+    monkeypatch.setattr(module, "yield_turn", lambda: turns.append(None))
     pattern = Pattern("(a|b)*a(a|b){900}c")
     pattern.matches("ab")
     assert len(turns) == 0

@@ -6,6 +6,7 @@ import pytest
 
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
 from ottla.testing import Broker
+from tests.support.inside import server_of
 from tests.transactions.driver import PLACES, TOPIC, Driver
 
 SETTINGS = {"transaction.state.log.num.partitions": 1, "offsets.topic.num.partitions": 1, "ottla.failover.ms": 1}
@@ -13,8 +14,7 @@ SETTINGS = {"transaction.state.log.num.partitions": 1, "offsets.topic.num.partit
 
 def leader_of(broker: Broker, topic: str, index: int = 0) -> int:
     async def look() -> int:
-        assert broker._server is not None
-        found = broker._server.cluster.topics.get(topic)
+        found = server_of(broker).cluster.topics.get(topic)
         return 1 if found is None else found.placements[index].leader_id
 
     return broker.call(look())

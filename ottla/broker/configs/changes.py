@@ -20,7 +20,7 @@ from typing import Any, Final
 from ottla.broker.configs.resource import RESOURCE_TYPES, ConfigResource, Operation, ResourceType
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
-from ottla.pacing import paced
+from ottla.pacing import paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.security.authorizer import CLUSTER_NAME, AclOperation, AclResourceType
 from ottla.settings.values import format_value
@@ -33,7 +33,7 @@ def change_each(resources: Sequence[Any], change: Callable[[Any], None], result_
     """Change each resource of a request, unless it is listed twice; returns the results, with what `Refused` said."""
     times = Counter((asked.resource_type, asked.resource_name) for asked in resources)
     results = []
-    for asked in paced(resources):
+    for asked in paced_each(resources):
         result = result_class(0, None, asked.resource_type, asked.resource_name)
         try:
             if times[asked.resource_type, asked.resource_name] > 1:

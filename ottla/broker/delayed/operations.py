@@ -20,7 +20,7 @@ Kafka: ReplicaManager.addCompletePurgatoryAction, completeDelayedOperationsWhenN
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -128,7 +128,7 @@ class DelayedOperations:
             self._moved.clear()
             self._pace.run(partial(self._look, moved))
 
-    def _look(self, moved: Iterable[Partition]) -> None:
+    def _look(self, moved: Collection[Partition]) -> None:
         for partition in paced(moved):
             for purgatory in self._woken:
                 purgatory.check_and_complete(partition)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ottla.broker.fetching.fetch_session import FetchedPartition
 from ottla.cluster.partition_access import NO_LEADER_EPOCH, access_error, find_partition, holds_replica
 from ottla.log.partition_answers import IsolationLevel, ReadResult
-from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import ZERO_UUID
 
@@ -44,7 +44,7 @@ def read_partitions(node: AskedNode, params: FetchParams, wanted: Collection[Fet
     results = []
     bytes_left = params.max_bytes
     is_first = True
-    for partition in wanted if len(wanted) <= FEW_ELEMENTS else paced(wanted):
+    for partition in paced(wanted):
         result = _read(node, params, partition, min(partition.bytes_max, bytes_left), is_first=is_first)
         size = len(result.records)
         if size:

@@ -8,14 +8,13 @@ Kafka: GroupCoordinatorService.completeTransaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.internal.coordinated_topic import CoordinatedTopic
 from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.log import InternalLog
-from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
+from ottla.broker.upkeep.periodic_task import PAUSE_MS_MIN
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from ottla.broker.upkeep.background import Background
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.runtime.log import Log as GroupLog
     from ottla.log.partition import Partition
     from ottla.log.transaction_marker import EndedTransaction
     from ottla.pacing import Pace
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from ottla.settings.settings import Settings
 
 #: Puts something around the group log, such as a fault.
-WrapGroupLog: TypeAlias = "Callable[[GroupLog], GroupLog]"
 
 _MS_PER_MINUTE = 60_000
 
@@ -56,7 +53,7 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 
 
 #: Group coordinators and what is told of them.
-_GROUPS: Final = CoordinatedTopic(
+GROUPS: Final = CoordinatedTopic(
     name="groups",
     topic=GROUP_TOPIC,
     machine="group {}",
@@ -75,22 +72,10 @@ _GROUPS: Final = CoordinatedTopic(
 class GroupCoordination(Coordination[Coordinator]):
     """The group coordinators of all nodes."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        timer: Timer,
-        tasks: TaskGroup,
-        background: Background,
-        pace: Pace,
-        *,
-        wrap_group_log: WrapGroupLog | None,
-    ) -> None:
-        """`wrap_group_log`: what is to stand around the group log, if anything is."""
-        super().__init__(_GROUPS, cluster, timer, background)
+    def __init__(self, cluster: Cluster, timer: Timer, tasks: TaskGroup, background: Background, pace: Pace) -> None:
+        super().__init__(GROUPS, cluster, timer, background)
         config = group_config(cluster.settings, cluster.group_partitions_count)
-        group_log: GroupLog = InternalLog(cluster, GROUP_TOPIC)
-        if wrap_group_log is not None:
-            group_log = wrap_group_log(group_log)
+        group_log = InternalLog(cluster, GROUP_TOPIC)
         notes = NotesToStream(cluster.events)
         self._start(
             lambda _node_id, failed: Coordinator(

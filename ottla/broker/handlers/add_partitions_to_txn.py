@@ -15,7 +15,7 @@ Kafka: KafkaApis.handleAddPartitionsToTxnRequest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final, NamedTuple, TypeAlias
 
 from ottla.broker.groups.gather import Gather
@@ -140,11 +140,11 @@ class _AsAsked:
         self._token.answer(_Result(result.transactional_id, shown))
 
 
-def _places(topics: Iterable[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:
+def _places(topics: Collection[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]) -> list[TopicPartition]:
     return [(topic.name, index) for topic in paced(topics) for index in paced(topic.partitions)]
 
 
-def _refused(places: Iterable[TopicPartition], call: Call, *, is_of_client: bool) -> dict[TopicPartition, ErrorCode]:
+def _refused(places: Collection[TopicPartition], call: Call, *, is_of_client: bool) -> dict[TopicPartition, ErrorCode]:
     """What can't be added, whoever the producer is. Brokers may write to any topic, clients to none of the brokers'."""
     topics = call.node.cluster.topics
     errors: dict[TopicPartition, ErrorCode] = {}

@@ -26,7 +26,7 @@ from ottla.cluster.partition_access import find_partition
 from ottla.cluster.placement import check_replicas
 from ottla.cluster.reassignment import needs_unclean_election
 from ottla.cluster.refused import Refused
-from ottla.pacing import breathe, paced
+from ottla.pacing import paced, yield_turn
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -101,7 +101,7 @@ def _check(
         unknown_topic = f"Unable to find a topic named {asked_topic.name}." if topic is None else ""
         results = []
         for asked in asked_topic.partitions:
-            breathe()
+            yield_turn()
             result = _Partition(asked.partition_index, NONE, None)
             results.append(result)
             try:
@@ -153,7 +153,7 @@ def _change(changes: _Changes, node: BrokerNode) -> None:
     """Do it. Others have their turn in between, and the topic may be gone then."""
     topic, wanted = changes.topic, changes.wanted
     for start in range(0, len(wanted), _PARTITIONS_AT_ONCE):
-        breathe()
+        yield_turn()
         some = wanted[start : start + _PARTITIONS_AT_ONCE]
         targets: dict[int, Sequence[int] | None] = {index: replicas for index, replicas, _ in some}
         try:

@@ -18,7 +18,7 @@ from ottla.broker.network.call import Call
 from ottla.broker.security.access import allows_on_cluster
 from ottla.cluster.log_dirs import log_dir
 from ottla.cluster.partition_access import find_accessible
-from ottla.pacing import breathe, paced
+from ottla.pacing import paced, yield_turn
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 from ottla.security.authorizer import AclOperation
@@ -61,7 +61,7 @@ def _topics(
     """All that is asked for, with the directory it is to be in."""
     for directory in request.dirs:
         for topic in directory.topics:
-            breathe()
+            yield_turn()
             yield directory.path, topic
 
 

@@ -31,7 +31,7 @@ from ottla.cluster.topic_creation import (
     place_new_topic,
 )
 from ottla.cluster.topic_names import METADATA_TOPIC
-from ottla.pacing import paced
+from ottla.pacing import paced, paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -51,7 +51,7 @@ def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
     name_refusals = {topic.name: _name_refusal(topic.name, call) for topic in paced(wanted)}
     results = []
     shown: _ShownConfigs = {}
-    for topic in paced(wanted):
+    for topic in paced_each(wanted):
         try:
             refusal = name_refusals[topic.name]
             if refusal is not None:

@@ -19,7 +19,7 @@ from ottla.broker.configs.resource import RESOURCE_TYPES
 from ottla.broker.configs.resources import find_resource
 from ottla.broker.network.call import Call
 from ottla.cluster.refused import Refused
-from ottla.pacing import paced
+from ottla.pacing import paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
@@ -30,7 +30,7 @@ def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigsRespon
     if any(resource.resource_type not in RESOURCE_TYPES for resource in request.resources):
         return refuse(request, ErrorCode.INVALID_REQUEST)
     results = []
-    for asked in paced({(r.resource_type, r.resource_name): r for r in request.resources}.values()):
+    for asked in paced_each({(r.resource_type, r.resource_name): r for r in request.resources}.values()):
         result = _Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message="")
         try:
             entries = find_resource(asked.resource_type, asked.resource_name, call.node).describe()

@@ -20,7 +20,7 @@ from ottla.broker.security.authorized_operations import authorized_operations
 from ottla.cluster.address import Address
 from ottla.cluster.topic import NO_LEADER, Topic
 from ottla.cluster.topic_names import INTERNAL_TOPICS, name_fault
-from ottla.pacing import breathe
+from ottla.pacing import yield_turn
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -45,7 +45,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     limit: int = call.node.settings["max.request.partition.size.limit"]
     left = max(1, min(limit, request.response_partition_limit))
     for name in sorted({name for name in listed or cluster.topics if name >= first_name}):
-        breathe()
+        yield_turn()
         if left == 0:
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, 0)
             break

@@ -14,7 +14,7 @@ election type, REQUEST_TIMED_OUT if timeout_ms is not positive. Kafka: Replicati
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final
 
 from ottla.broker.network.call import Call
@@ -76,7 +76,7 @@ def refuse(request: ElectLeadersRequest, error_code: ErrorCode, message: str | N
 
 
 def _elect_all(
-    node: BrokerNode, name: str, indexes: Iterable[int], election_type: int
+    node: BrokerNode, name: str, indexes: Collection[int], election_type: int
 ) -> ElectLeadersResponse.ReplicaElectionResult:
     results = []
     for index in paced(indexes):

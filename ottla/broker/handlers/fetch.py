@@ -31,7 +31,7 @@ from ottla.broker.network.limits import BRIEF_PARTITIONS_MAX, WATCHED_PARTITIONS
 from ottla.broker.node.broker_node import BrokerNode
 from ottla.cluster.partition_access import NO_LEADER_EPOCH, current_leader, find_partition
 from ottla.log.partition_answers import IsolationLevel, ReadResult
-from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch import FetchRequest, FetchResponse
 from ottla.protocol.primitives import ZERO_UUID
@@ -111,14 +111,13 @@ def refuse(request: FetchRequest, error_code: int, *, names_topics: bool = False
 def _asked(request: FetchRequest, version: int, node: BrokerNode) -> dict[Key, FetchedPartition]:
     """The partitions listed in the request. Of one that is listed twice the last counts."""
     asked: dict[Key, FetchedPartition] = {}
-    topics = request.topics
-    for topic in topics if len(topics) <= FEW_ELEMENTS else paced(topics):
+    for topic in paced(request.topics):
         name: str | None = topic.topic
         if version >= 13:
             known = node.cluster.topics_by_id.get(topic.topic_id)
             name = None if known is None else known.name
-        partitions = topic.partitions
-        for listed in partitions if len(partitions) <= FEW_ELEMENTS else paced(partitions):
+        key_name = name or "" if topic.topic_id == ZERO_UUID else topic.topic_id  # as `FetchedPartition.key` has it
+        for listed in paced(topic.partitions):
             partition = FetchedPartition(
                 name,
                 topic.topic_id,
@@ -128,7 +127,7 @@ def _asked(request: FetchRequest, version: int, node: BrokerNode) -> dict[Key, F
                 max(NO_LEADER_EPOCH, listed.current_leader_epoch),
                 listed.last_fetched_epoch,
             )
-            asked[partition.key] = partition
+            asked[key_name, listed.partition] = partition
     return asked
 
 
@@ -160,7 +159,7 @@ class _Fetch:
         response = FetchResponse(0, error, session_id, [])
         endpoints: dict[int, FetchResponse.NodeEndpoint] = {}
         previous: tuple[bytes, str | None] | None = None
-        for partition, result in told if len(told) <= FEW_ELEMENTS else paced(told):
+        for partition, result in paced(told):
             data = _data(partition.index, result)
             if result.error:
                 self._tell_of_error(partition, data, endpoints)
@@ -209,7 +208,7 @@ def _sort_out(context: FetchContext, call: Call, *, is_follower: bool) -> _Fetch
     unknown_ids: Found = []
     unknown: Found = []
     asked = list(context.partitions)
-    for partition in asked if len(asked) <= FEW_ELEMENTS else paced(asked):
+    for partition in paced(asked):
         if partition.topic is None:
             # A session goes on asking, and the topic may have come to be meanwhile.
             made = cluster.topics_by_id.get(partition.topic_id)

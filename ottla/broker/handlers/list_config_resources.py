@@ -17,7 +17,7 @@ from typing import Final
 from ottla.broker.configs.resource import RESOURCE_TYPES, ResourceType
 from ottla.broker.network.call import Call
 from ottla.broker.security.access import allows_on_cluster
-from ottla.pacing import paced
+from ottla.pacing import paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 from ottla.security.authorizer import AclOperation
@@ -46,7 +46,7 @@ def handle(request: ListConfigResourcesRequest, call: Call) -> ListConfigResourc
             ListConfigResourcesResponse.ConfigResource(name, resource_type)
             for resource_type in _ORDER
             if resource_type in asked
-            for name in paced(_names(resource_type, call))
+            for name in paced_each(_names(resource_type, call))
         ]
     )
 

@@ -10,7 +10,7 @@ ReplicationControlManager.listPartitionReassignments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from ottla.broker.network.call import Call
 from ottla.broker.security.access import allows_on_cluster
@@ -54,7 +54,7 @@ def refuse(request: ListPartitionReassignmentsRequest, error_code: ErrorCode) ->
     )
 
 
-def _ongoing(topic: Topic, indexes: Iterable[int]) -> ListPartitionReassignmentsResponse.OngoingTopicReassignment:
+def _ongoing(topic: Topic, indexes: Collection[int]) -> ListPartitionReassignmentsResponse.OngoingTopicReassignment:
     """What is going on in these partitions, if there are such."""
     return _Topic(
         topic.name,

@@ -17,7 +17,7 @@ from ottla.broker.network.call import Call
 from ottla.broker.security.access import allows
 from ottla.coordinator.transactions.states import NEVER_SEEN, TransactionState
 from ottla.coordinator.transactions.transaction import Transaction
-from ottla.pacing import paced
+from ottla.pacing import paced_each
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from ottla.security.authorizer import AclOperation, AclResourceType
@@ -54,7 +54,7 @@ def handle(request: ListTransactionsRequest, call: Call) -> ListTransactionsResp
             ListTransactionsResponse.TransactionState(
                 transaction.transactional_id, transaction.producer_id, transaction.state.value
             )
-            for transaction in paced(coordinator)
+            for transaction in paced_each(coordinator)
             if is_wanted(transaction)
         ],
     )

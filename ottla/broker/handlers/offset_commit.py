@@ -22,7 +22,7 @@ from ottla.broker.network.call import Call
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.offsets.answers import commit_refused
 from ottla.coordinator.offsets.events import OffsetCommitRequested
-from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.pacing import paced
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -79,19 +79,16 @@ def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitResponse | N
         _refuse_unknown(request, token, call)
         if not request.topics:
             return OffsetCommitResponse(topics=token.topics)
-    if call.is_brief:
-        commit = OffsetCommitRequested(token, request, call.api_version)
-    else:
-        too_large = is_too_large(request, call)
-        commit = OffsetCommitRequested(token, request, call.api_version, is_long=True, is_too_large=too_large)
-    call.node.coordinator.submit(request.group_id, commit, is_long=commit.is_long)
+    is_long = not call.is_brief
+    commit = OffsetCommitRequested(token, request, call.api_version, is_long and is_too_large(request, call))
+    call.node.coordinator.submit(request.group_id, commit, is_long=is_long)
     return None
 
 
 def is_too_large(request: OffsetCommitRequest | TxnOffsetCommitRequest, call: Call) -> bool:
     """Whether the group log has no room in a batch for this, by the least that it would take.
 
-    To find that out by writing it would hold the group's task, and everybody, for long.
+    To find that out by writing it would hold the group's task for long.
     """
     group_topic, coordinator = call.node.cluster.topics.get(GROUP_TOPIC), call.node.coordinator
     if group_topic is None:
@@ -116,7 +113,7 @@ def _all_exist(request: OffsetCommitRequest, call: Call) -> bool:
     cluster = call.node.cluster
     by_id = call.api_version >= _TOPIC_IDS_FROM
     topics = request.topics
-    for topic in topics if len(topics) <= FEW_ELEMENTS else paced(topics):
+    for topic in paced(topics):
         known = cluster.topics_by_id.get(topic.topic_id) if by_id else cluster.topics.get(topic.name)
         if known is None or not topic.partitions:
             return False

@@ -6,12 +6,13 @@ independent: one may fail while the next is appended. Of a partition that is lis
 
 v3 is the first with record batches of today's form (v0–v2 are advertised, see `apis`, and close the connection), v5
 adds log_start_offset, v7 allows zstd, v8 names the records at fault (KIP-467), v9 is flexible, v10 answers the current
-leader to who asked the wrong node (KIP-951), v11 and v12 concern transactions, v13 names topics by id (KIP-516).
+leader if the client asked another node (KIP-951), v11 and v12 concern transactions, v13 names topics by id (KIP-516).
 
 Errors, by partition, in this order: UNKNOWN_TOPIC_ID, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION; what
 `only_batch` finds: INVALID_RECORD, CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE; INVALID_REQUIRED_ACKS;
 INVALID_TOPIC_EXCEPTION for the broker's own topics, unless the client calls itself __admin_client;
-NOT_LEADER_OR_FOLLOWER; NOT_ENOUGH_REPLICAS; what `Partition.append_as_leader` finds; REQUEST_TIMED_OUT. On all
+NOT_LEADER_OR_FOLLOWER; NOT_ENOUGH_REPLICAS; what `Partition.prepare` and
+`append_prepared` find; REQUEST_TIMED_OUT. On all
 partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a transactional batch without a transactional_id, or with one that
 is not the client's, INVALID_PRODUCER_ID_MAPPING for those of two producers, CORRUPT_MESSAGE for a first batch that
 can't even be asked whether it is transactional. What a transaction's coordinator says to its batches is in `admission`.
@@ -37,7 +38,7 @@ from ottla.cluster.refused import Refused
 from ottla.cluster.topic import Topic
 from ottla.log.partition_answers import AppendResult
 from ottla.log.producer_state import Verification
-from ottla.pacing import paced
+from ottla.pacing import paced, paced_each
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -47,7 +48,9 @@ from ottla.protocol.records import BATCH_OVERHEAD, COMPRESSION_MASK, TRANSACTION
 from ottla.security.authorizer import AclOperation, AclResourceType
 
 if TYPE_CHECKING:
+    from ottla.cluster.topic import Placement
     from ottla.coordinator.transactions.transaction import TopicPartition
+    from ottla.log.partition import Partition
 
 _Topic = ProduceResponse.TopicProduceResponse
 _Partition = ProduceResponse.PartitionProduceResponse
@@ -55,10 +58,10 @@ _Partition = ProduceResponse.PartitionProduceResponse
 _ACKS_NONE: Final = 0
 _ACKS_LEADER: Final = 1
 _ACKS_ALL: Final = -1
-#: Who calls itself so may write the broker's own topics.
+#: A client with this id may write the broker's own topics.
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 
-#: What most partitions say. Nobody changes it, so one serves all answers.
+#: What most partitions say. It is never changed, so one serves all answers.
 _NO_LEADER: Final = ProduceResponse.LeaderIdAndEpoch()
 #: Where a batch's attributes have its codec and the transactional flag: in the lower one of two bytes.
 _ATTRIBUTES_AT: Final = 22
@@ -118,25 +121,33 @@ def _admit(
 
     assert request.transactional_id is not None, "it was asked for"
     node_id = call.node.node_id
-    keys: dict[TopicPartition, Key] = {}
     batches: dict[TopicPartition, Batch] = {}
-    for key, (topic, header, _) in paced(sent.items()):
+    for (_, index), (topic, header, _) in paced(sent.items()):
         if header.is_transactional and header.has_producer_id:
-            place = topic.name, key[1]
-            keys[place] = key
-            is_led_here = topic.placements[key[1]].leader_id == node_id
-            batches[place] = Batch(topic.partitions[key[1]], header, is_led_here)
+            is_led_here = topic.placements[index].leader_id == node_id
+            batches[topic.name, index] = Batch(topic.partitions[index], header, is_led_here)
+    go_on = partial(_append_admitted, request, call, sent, results)
+    Admission(call, request.transactional_id, producer, batches, go_on).begin()
 
-    def then(refused: dict[TopicPartition, AppendResult], verified: dict[TopicPartition, Verification]) -> None:
-        for place, result in paced(refused.items()):
-            results.setdefault(
-                keys[place], result
-            )  # of a partition that is listed twice a batch may be refused already
-            del sent[keys[place]]
-        verifications = {keys[place]: verification for place, verification in paced(verified.items())}
-        call.go_on(lambda: _append_all(request, call, sent, results, verifications))
 
-    Admission(call, request.transactional_id, producer, batches, then).begin()
+def _append_admitted(
+    request: ProduceRequest,
+    call: Call,
+    sent: dict[Key, _Sent],
+    results: dict[Key, AppendResult],
+    refused: Mapping[TopicPartition, AppendResult],
+    verified: Mapping[TopicPartition, Verification],
+) -> ProduceResponse | None:
+    """Go on with what was let in."""
+    verifications: dict[Key, Verification] = {}
+    for key in paced(list(sent)):
+        place = sent[key].topic.name, key[1]
+        if place in refused:
+            results.setdefault(key, refused[place])  # a batch of a partition listed twice may be refused already
+            del sent[key]
+        elif place in verified:
+            verifications[key] = verified[place]
+    return _append_all(request, call, sent, results, verifications)
 
 
 def _append_all(
@@ -150,7 +161,7 @@ def _append_all(
     acks = request.acks
     lagging: list[PendingAcks] = []
     appended = {}
-    for key in list(sent) if call.is_brief else paced(list(sent), 1):
+    for key in paced_each(list(sent)):
         verification = verifications.get(key) if verifications else None
         appended[key] = _append(key[1], sent.pop(key), acks, call, lagging, verification)  # and lets go of it
     results = appended | results
@@ -196,7 +207,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
     #: Whose records are null, unless the partition is listed again with others.
     without_records: dict[Key, None] = {}
     is_transactional = False
-    for listed_topic in request.topic_data if is_brief else paced(request.topic_data):
+    for listed_topic in paced(request.topic_data):
         if version >= 13:
             name: str | bytes = listed_topic.topic_id
             topic = cluster.topics_by_id.get(listed_topic.topic_id)
@@ -207,7 +218,7 @@ def _sort_out(request: ProduceRequest, call: Call) -> tuple[dict[Key, _Sent], di
             call, AclOperation.WRITE, AclResourceType.TOPIC, listed_topic.name if topic is None else topic.name
         )
         partitions = listed_topic.partition_data
-        for listed in partitions if is_brief else paced(partitions, 1):
+        for listed in paced(partitions):
             key = name, listed.index
             try:
                 header, batch = only_batch(listed.records, version)
@@ -282,27 +293,35 @@ def _append(
     if topic.is_internal and call.client_id != _ADMIN_CLIENT_ID:
         return AppendResult(ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition, placement = topic.partitions[index], topic.placements[index]
-
-    def refusal() -> AppendResult | None:
-        if placement.leader_id != node.node_id:
-            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
-            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
-        return None
-
-    refused = refusal()  # before anything is said of the records; and once more when they have been looked at
+    refused = _refusal(partition, placement, acks, node)  # before anything is said of the records
     if refused is not None:
         return refused
-    result = partition.append_as_leader(batch, header, node.clock.wall_ms(), verification, refusal)
+    wall_ms = node.clock.wall_ms()
+    prepared = partition.prepare(batch, header, wall_ms)
+    if isinstance(prepared, AppendResult):
+        return prepared
+    refused = _refusal(partition, placement, acks, node)  # once more: the task may have been suspended
+    if refused is not None:
+        return refused
+    result = partition.append_prepared(prepared.data, header, prepared.max_timestamp, wall_ms, verification)
     if acks == _ACKS_ALL and not result.error and partition.high_watermark <= result.last_offset:
         lagging.append(PendingAcks(partition, placement, result))
     return result
 
 
+def _refusal(partition: Partition, placement: Placement, acks: int, node: BrokerNode) -> AppendResult | None:
+    """Why this node may not append to the partition now; None: it may."""
+    if placement.leader_id != node.node_id:
+        return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if acks == _ACKS_ALL and placement.has_too_few_in_sync(partition.config.min_insync_replicas):
+        return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=partition.log_start_offset)
+    return None
+
+
 def _answer(results: dict[Key, AppendResult], call: Call) -> ProduceResponse:
     topics: dict[str | bytes, ProduceResponse.TopicProduceResponse] = {}
     endpoints: dict[int, ProduceResponse.NodeEndpoint] = {}
-    for (name, index), result in results.items() if call.is_brief else paced(results.items()):
+    for (name, index), result in paced(results.items()):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = (
@@ -334,7 +353,7 @@ def _show_leader(
     call: Call,
     endpoints: dict[int, ProduceResponse.NodeEndpoint],
 ) -> None:
-    """Say who leads the partition, and where that node is reached."""
+    """Name the partition's leader, and its address."""
     cluster = call.node.cluster
     topic = cluster.topics.get(name) if isinstance(name, str) else cluster.topics_by_id.get(name)
     leader_id, leader_epoch, leader = current_leader(call.node, topic, answer.index)

@@ -26,25 +26,30 @@ class InternalLog:
         self._topic = topic
 
     def append(self, partition: int, records: Sequence[Record], writer: Writer | None = None) -> ErrorCode:
-        """Append the records as one batch, and say why not if not. `writer`: the producer of their transaction."""
+        """Append the records as one batch, and say why not if not. `writer`: the producer of their transaction.
+
+        The task may be suspended while the batch is built; from then on it is not.
+        """
+        wall_ms = self._cluster.wall_ms()
+        verification = None
+        if writer is None:
+            batch = build_batch(records, timestamp_ms=wall_ms)
+        else:
+            batch = build_batch(
+                records,
+                timestamp_ms=wall_ms,
+                producer_id=writer.producer_id,
+                producer_epoch=writer.producer_epoch,
+                is_transactional=True,
+            )
+            assert writer.verification is None or isinstance(writer.verification, Verification)
+            verification = writer.verification
         topic = self._cluster.topics.get(self._topic)
         if topic is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         log = topic.partitions[partition]
         if topic.placements[partition].has_too_few_in_sync(log.config.min_insync_replicas):
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        wall_ms = self._cluster.wall_ms()
-        if writer is None:
-            return log.append_internal(build_batch(records, timestamp_ms=wall_ms), wall_ms).error
-        batch = build_batch(
-            records,
-            timestamp_ms=wall_ms,
-            producer_id=writer.producer_id,
-            producer_epoch=writer.producer_epoch,
-            is_transactional=True,
-        )
-        verification = writer.verification
-        assert verification is None or isinstance(verification, Verification)
         return log.append_internal(batch, wall_ms, verification).error
 
     def append_in_transaction(self, partition: int, records: Sequence[Record], writer: Writer) -> ErrorCode:

@@ -1,6 +1,6 @@
 """Everything a broker is made of: built here, in order, and each part handed what it needs.
 
-    settings, clock, events, loop ─▶ timer, tasks ─▶ cluster ─▶ services ─▶ nodes
+    settings, platform, events, loop ─▶ timer, tasks ─▶ cluster ─▶ services ─▶ nodes
 
 Nothing finds anything by itself: what a part knows of the rest stands in the call that makes it. `Server` puts sockets
 in front of it, a data directory beneath it, and runs it.
@@ -9,9 +9,7 @@ in front of it, a data directory beneath it, and runs it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ottla.broker.node.broker_node import BrokerNode
@@ -19,14 +17,11 @@ from ottla.broker.node.services import Services
 from ottla.broker.upkeep.supervision import SupervisedTasks, TimerErrors
 from ottla.cluster.cluster import Cluster
 from ottla.cluster.node import Node
-from ottla.purgatory import Clock, Timer
+from ottla.purgatory import Timer
 
 if TYPE_CHECKING:
-    from random import Random
-
-    from ottla.broker.groups.coordination import WrapGroupLog
+    from ottla.broker.lifecycle.platform import Platform
     from ottla.events.stream import Stream
-    from ottla.log.storage.contract import WrapStorage
     from ottla.settings.settings import Settings
 
 
@@ -35,7 +30,7 @@ class Assembly:
     """The parts of a broker."""
 
     timer: Timer
-    #: Where everything runs that no client waits for. To be entered by the one who runs the broker.
+    #: Runs everything that no client waits for. `Server.run` enters it.
     tasks: asyncio.TaskGroup
     events: Stream
     cluster: Cluster
@@ -46,29 +41,24 @@ class Assembly:
 
 def assemble(
     settings: Settings,
-    clock: Clock,
+    platform: Platform,
     events: Stream,
     loop: asyncio.AbstractEventLoop | None,
     *,
     node_count: int = 1,
     tasks: asyncio.TaskGroup | None = None,
-    wrap_storage: WrapStorage | None = None,
-    wrap_group_log: WrapGroupLog | None = None,
-    random_source: Random | None = None,
-    stopwatch: Callable[[], float] = perf_counter,
 ) -> Assembly:
     """Build a broker of so many nodes, whose ids count up from the settings' first.
 
-    `loop`: what wakes the timer; None: the caller advances it. `tasks`: None for a supervised group. `wrap_storage`,
-    `wrap_group_log`: what is to stand around the storage of each log, and around the group log. `random_source`: gives
-    ids; None: the system's. `stopwatch`: what slices of long work are measured by, in seconds.
+    `loop`: what wakes the timer; None: the caller advances it. `tasks`: None for a supervised group.
     """
+    clock = platform.clock
     if loop is not None:
         events.deliver_here(loop.call_soon_threadsafe)
     timer = Timer(clock, loop=loop, on_error=TimerErrors(events))
     tasks = tasks or SupervisedTasks(events)
-    cluster = Cluster(settings, clock.wall_ms, events, wrap_storage, random_source)
-    services = Services(cluster, timer, tasks, wrap_group_log, stopwatch)
+    cluster = Cluster(settings, clock.wall_ms, events, platform.random_source)
+    services = Services(cluster, timer, tasks, platform.stopwatch)
     nodes = {}
     for node_id in range(settings.first_node_id, settings.first_node_id + node_count):
         node = Node(node_id, settings["broker.rack"])

@@ -1,14 +1,14 @@
-"""Every socket that a broker listens on: those of its nodes, one for each of the listeners, and the control API's.
+"""Every server socket of a broker: one for each listener of each node, and those of attachments.
 
-They are bound before any of them accepts, so that no client sees half a cluster. At the end, and when a node is
-stopped, whoever is connected has a while to take its last answers.
+They are bound before any of them accepts, so no client sees half a cluster. When the broker or a node stops, its
+clients have a while to take their last answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ottla.broker.network.listener import Listener, Shared
 from ottla.cluster.address import Address
@@ -17,24 +17,48 @@ if TYPE_CHECKING:
     from ottla.broker.network.connection import Connection
     from ottla.broker.network.endpoints import Endpoint
     from ottla.broker.node.broker_node import BrokerNode
-    from ottla.control.api.http import ControlListener
-
-    Door: TypeAlias = Listener | ControlListener
 
 #: How long clients have to take their last answers when the broker, or their node, stops.
 FLUSH_SECONDS_MAX: Final = 5.0
 
 
-class Doors:
-    """The sockets of one broker."""
+class ServerSocket(Protocol):
+    """A bound socket and the connections that it has accepted."""
+
+    async def accept(self) -> None:
+        """Let clients in. Raises OSError."""
+
+    def stop_accepting(self) -> None:
+        """Let no more clients in, and give the address back."""
+
+    def close(self) -> None:
+        """Close the socket, and every connection when its last answers have left."""
+
+    async def closed(self) -> None:
+        """Return when the last connection is gone."""
+
+    def abort(self) -> None:
+        """Drop the connections that are left."""
+
+
+class _Added(NamedTuple):
+    """A server socket of an attachment."""
+
+    socket: ServerSocket
+    option: str
+    address: Address
+
+
+class Sockets:
+    """The server sockets of one broker."""
 
     def __init__(self, endpoints: Sequence[Endpoint], shared: Shared) -> None:
-        """`endpoints`: the listeners of the first node. `shared`: what all connections have in common."""
+        """`endpoints`: the listeners of the first node. `shared`: what all connections share."""
         self._endpoints = endpoints
         self._shared = shared
         #: Those for clients of Kafka.
         self.listeners: list[Listener] = []
-        self._control: tuple[ControlListener, Address] | None = None
+        self._added: list[_Added] = []
 
     @property
     def connections(self) -> list[Connection]:
@@ -45,9 +69,9 @@ class Doors:
         """Those of one node."""
         return [listener for listener in self.listeners if listener.node is node]
 
-    def add_control(self, listener: ControlListener, address: Address) -> None:
-        """The control API's, which is bound already."""
-        self._control = listener, address
+    def add(self, socket: ServerSocket, option: str, address: Address) -> None:
+        """Accept and close this bound socket with all others. `option` and `address` name it in refusals."""
+        self._added.append(_Added(socket, option, address))
 
     async def bind(self, nodes: Iterable[BrokerNode]) -> None:
         """Bind a socket for each listener of each node. Raises `MachineRefused`."""
@@ -56,7 +80,7 @@ class Doors:
                 await self._bind(Listener(node, self._shared, endpoint.name), endpoint, index)
 
     async def _bind(self, listener: Listener, endpoint: Endpoint, index: int) -> None:
-        """Bind a listener of the node with this index, and let the node know where that is."""
+        """Bind a listener of the node with this index, and tell the node its address."""
         self.listeners.append(listener)
         node, address = listener.node.node, endpoint.listen.plus(index)
         try:
@@ -69,20 +93,14 @@ class Doors:
             node.addresses[endpoint.name] = Address(advertised.host, advertised.port or port)
 
     async def accept(self) -> None:
-        """Let clients in. Somebody else may have begun to listen since the address was bound: then it can't be had.
-
-        Raises `MachineRefused`.
-        """
+        """Let clients in. Raises `MachineRefused` if another process listens on an address since it was bound."""
         options = {endpoint.name: endpoint.option for endpoint in self._endpoints}
-        wanted: list[tuple[Door, str, Address]] = [
+        wanted: list[tuple[ServerSocket, str, Address]] = [
             (listener, options[listener.name], listener.node.node.listens[listener.name]) for listener in self.listeners
         ]
-        if self._control is not None:
-            listener, address = self._control
-            wanted.append((listener, "--control", address))
-        for door, option, address in wanted:
+        for opened, option, address in [*wanted, *self._added]:
             try:
-                await door.accept()
+                await opened.accept()
             except OSError as error:
                 raise address.refused(option, error) from None
 
@@ -103,26 +121,26 @@ class Doors:
                 raise listener.node.node.listens[listener.name].refused("node", error) from None
 
     def stop_accepting(self) -> None:
-        """Let nobody else in."""
-        for door in self._all:
-            door.stop_accepting()
+        """Let no more clients in."""
+        for opened in self._all:
+            opened.stop_accepting()
 
     def close(self) -> None:
         """Close every connection when its last answers have left."""
-        for door in self._all:
-            door.close()
+        for opened in self._all:
+            opened.close()
 
-    async def until_closed(self, doors: Sequence[Door] | None = None) -> None:
-        """Let the last answers leave, for clients that take them; of all, or of these."""
-        waited_for = self._all if doors is None else doors
+    async def until_closed(self, sockets: Sequence[ServerSocket] | None = None) -> None:
+        """Let the last answers leave, for clients that take them; those of all sockets, or of these."""
+        waited_for = self._all if sockets is None else sockets
         try:
             async with asyncio.timeout(FLUSH_SECONDS_MAX):
-                for door in waited_for:
-                    await door.closed()
+                for opened in waited_for:
+                    await opened.closed()
         except TimeoutError:
-            for door in waited_for:
-                door.abort()
+            for opened in waited_for:
+                opened.abort()
 
     @property
-    def _all(self) -> list[Door]:
-        return [*self.listeners, *([] if self._control is None else [self._control[0]])]
+    def _all(self) -> list[ServerSocket]:
+        return [*self.listeners, *(added.socket for added in self._added)]

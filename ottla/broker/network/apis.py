@@ -36,7 +36,7 @@ class Served:
     Neither of them may be changed: a request that comes again is not decoded anew, nor is an answer that is given again
     encoded.
 
-    `brief_bytes_max`: up to this size a request is not long work, so it is done without a worker (`pacing`); unless the
+    `brief_bytes_max`: up to this size a request is not long work, so it is done without a fiber (`pacing`); unless the
     handler's `is_long` knows better, if it has one.
     """
 

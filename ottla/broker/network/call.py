@@ -16,8 +16,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from greenlet import getcurrent
-
 from ottla.broker.network.limits import (
     JOINED_ANSWER_BYTES_MAX,
     KEPT_ANSWER_BYTES_MAX,
@@ -25,7 +23,7 @@ from ottla.broker.network.limits import (
     PART_BYTES_MIN,
 )
 from ottla.events.kind import Kind
-from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, Worker, fail_long_answer, own_bytes
+from ottla.pacing import ANSWER_BYTES_MAX, TooCostly, costs, fail_long_answer, own_bytes
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.primitives import STRING_BYTES_MAX, Buffer, Message
 
@@ -255,8 +253,8 @@ class Call:
             _, body, self.answer_bytes, claimed = kept
             return [route.pack_header(claimed, self.correlation_id) + body]
         parts: list[Buffer] = [b""]
-        if type(worker := getcurrent()) is Worker:
-            worker.costs.begin_answer(parts)
+        if (spent := costs()) is not None:
+            spent.begin_answer(parts)
         route.write(response, parts)
         self.answer_bytes = size = sum(map(len, parts))
         if size > ANSWER_BYTES_MAX and own_bytes(parts) > ANSWER_BYTES_MAX:
@@ -273,7 +271,7 @@ class Call:
 
 
 class LongCall(Call):
-    """A call whose answer, too, may take long to make and to encode: a worker does it."""
+    """A call whose answer, too, may take long to make and to encode: a fiber does it."""
 
     __slots__ = ()
 

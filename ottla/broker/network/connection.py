@@ -235,7 +235,7 @@ class Connection(AnswerQueue):
     def _take(self, frame: bytes, new_call: type[Call]) -> bool:
         """Take up a request and return True, or False if others must be answered first.
 
-        `new_call`: what becomes of it. A request that turns out to be long is begun once more, by a worker.
+        `new_call`: what becomes of it. A request that turns out to be long is begun once more, in a fiber.
         """
         unanswered = self._unanswered
         call: Call | None = None
@@ -279,7 +279,7 @@ class Connection(AnswerQueue):
         if response is not None:
             call.answer(response)
         elif not unanswered and self.is_closed:
-            self._abandon(call)  # it was lost while a worker handled this
+            self._abandon(call)  # it was lost while a fiber handled this
         return True
 
     def _answer_plainly(
@@ -308,7 +308,7 @@ class Connection(AnswerQueue):
         return True
 
     def _take_long(self, frame: bytes) -> bool:
-        """Have a worker take up a request that may take long, when nothing is before it."""
+        """Take up a request that may take long in a fiber, when nothing is before it."""
         if self._unanswered:
             return False
         self._is_at_work = True
@@ -317,7 +317,7 @@ class Connection(AnswerQueue):
 
     def _work_off(self, frame: bytes) -> None:
         spent = costs()
-        assert spent is not None, "a worker does this"
+        assert spent is not None, "a fiber does this"
         spent.begin(len(frame))
         try:
             self._take(frame, self.new_long_call)

@@ -81,8 +81,8 @@ def read_endpoints(
     return endpoints
 
 
-def check_ports(endpoints: Iterable[Endpoint], node_count: int, control: Address | None = None) -> None:
-    """Whether so many nodes have ports of their own on every listener, and the control API one beside them.
+def check_ports(endpoints: Iterable[Endpoint], node_count: int) -> None:
+    """Whether so many nodes have ports of their own on every listener.
 
     Raises `ConfigError`.
     """
@@ -101,21 +101,7 @@ def check_ports(endpoints: Iterable[Endpoint], node_count: int, control: Address
         for other in before:
             if _meet(endpoint.listen, other.listen, node_count):
                 raise ConfigError(_ports_meet(endpoint, other, node_count))
-        if control is not None and _has_port_of(control, endpoint.listen, node_count):
-            raise ConfigError(
-                f"--control {control}: the listener {endpoint.name} has that port already; choose another one; "
-                "port 0: any free one"
-            )
         before.append(endpoint)
-
-
-def _has_port_of(control: Address, listen: Address, node_count: int) -> bool:
-    """Whether the control API would need the very socket of a node's listener."""
-    if not (control.port and listen.port) or not 0 <= control.port - listen.port < node_count:
-        return False
-    if control.host == listen.host:
-        return True
-    return (control.is_wildcard or listen.is_wildcard) and {control.ip_version, listen.ip_version} != {4, 6}
 
 
 def _meet(one: Address, other: Address, node_count: int) -> bool:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.call import CallRecorder
 
 #: The backlog of connections the kernel accepts for us. Kafka: socket.listen.backlog.size = 50; test suites start
-#: hundreds of clients in one breath.
+#: hundreds of clients at once.
 BACKLOG = 1024
 #: Turns of asyncio's own loop from when it has accepted a connection until `remember` hears of it, and one more.
 _TURNS_TO_CONNECT = 4

@@ -19,7 +19,7 @@ from ottla.protocol.headers import (
     read_client_id,
     skip_header_tags,
 )
-from ottla.protocol.primitives import DecodeError, Message, Reader, Writer
+from ottla.protocol.primitives import DecodeError, Message, ReadMessage, WriteMessage
 from ottla.protocol.registry import api
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ class Route:
         #: Makes an answer's header from the size and the correlation id; the size is that of the body and so much more.
         self.pack_header = header.pack
         self.header_bytes = header.size - SIZE_BYTES
-        self.read: Reader = codec.request.READERS[version]
-        self.write: Writer = codec.response.WRITERS[version]
+        self.read: ReadMessage = codec.request.READERS[version]
+        self.write: WriteMessage = codec.response.WRITERS[version]
         self.handler: Handler = module.handle
         #: What requests go to: the handler, unless there is an interceptor before it.
         self.handle = self.handler

@@ -12,6 +12,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.events.kind import Kind
 from ottla.events.setbacks import reason_of
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.delayed.operations import DelayedOperations
     from ottla.broker.delayed.registered import RegisteredPurgatory
-    from ottla.broker.groups.coordination import GroupCoordination, WrapGroupLog
+    from ottla.broker.groups.coordination import GroupCoordination
     from ottla.broker.internal.coordination import Coordination
     from ottla.broker.transactions.coordination import TransactionCoordination
     from ottla.broker.upkeep.background import Background
@@ -54,7 +55,6 @@ class Services:
         cluster: Cluster,
         timer: Timer,
         tasks: TaskGroup,
-        wrap_group_log: WrapGroupLog | None,
         stopwatch: Callable[[], float] = perf_counter,
     ) -> None:
         """For the arguments see `assembly`."""
@@ -62,8 +62,7 @@ class Services:
         self._cluster = cluster
         self._timer = timer
         self._tasks = tasks
-        self._wrap_group_log = wrap_group_log
-        #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
+        #: Partitions that have moved in this turn of the loop and that operations may wait for, in order.
         self.moved: dict[Partition, None] = {}
         #: The purgatories of all services made so far.
         self.purgatories: list[RegisteredPurgatory] = []
@@ -93,6 +92,17 @@ class Services:
         self._made.append(service)
         return service
 
+    def begin_coordinating(self) -> None:
+        """Make the coordination of each internal topic that there is, which begins to read it.
+
+        So a broker that is started again ends the sessions of members that don't come back, carries out what was
+        decided of transactions, and aborts in time those that no producer ends.
+        """
+        if GROUP_TOPIC in self._cluster.topics:
+            _ = self.group_coordination
+        if TRANSACTION_TOPIC in self._cluster.topics:
+            _ = self.transaction_coordination
+
     def _enter_coordination(self, coordination: K, of_requests: Sequence[str] = ()) -> K:
         """List a coordination and its purgatories; clients wait for what waits in those named in `of_requests`."""
         from ottla.broker.delayed.registered import RegisteredPurgatory
@@ -109,7 +119,7 @@ class Services:
 
     @cached_property
     def pace(self) -> Pace:
-        """Who works off requests that take long."""
+        """Runs requests that take long."""
         from ottla.pacing import Pace
 
         return self.enter(Pace(asyncio.get_running_loop().call_soon, self._stopwatch))
@@ -132,17 +142,10 @@ class Services:
     def group_coordination(self) -> GroupCoordination:
         """The group coordinators of all nodes."""
         from ottla.broker.groups.coordination import GroupCoordination
-        from ottla.coordinator.classic.timers import REBALANCES
+        from ottla.coordinator.groups.kinds import parking_purgatories
 
-        coordination = GroupCoordination(
-            self._cluster,
-            self._timer,
-            self._tasks,
-            self.background,
-            self.pace,
-            wrap_group_log=self._wrap_group_log,
-        )
-        return self._enter_coordination(coordination, of_requests=(REBALANCES,))
+        coordination = GroupCoordination(self._cluster, self._timer, self._tasks, self.background, self.pace)
+        return self._enter_coordination(coordination, of_requests=parking_purgatories())
 
     @cached_property
     def transaction_coordination(self) -> TransactionCoordination:

@@ -3,7 +3,7 @@
 Only the first batch of a transaction in a partition is asked for; as long as it is open there, those that follow go
 straight on. While the transaction before is being completed the partition asks again, for a moment, so that the
 producer need not send it all anew. What is waited for is the broker's own work, so where the clock stands still a
-millisecond is a turn of the loop: no test hangs because nobody moves the clock.
+millisecond is a turn of the loop: no test has to move the clock for it.
 
 Kafka: ReplicaManager.handleProduceAppend.
 """
@@ -11,6 +11,7 @@ Kafka: ReplicaManager.handleProduceAppend.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ottla.broker.transactions.asking import Asking, ask, of_produce
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ottla.broker.network.call import Call
     from ottla.coordinator.transactions.transaction import TopicPartition
     from ottla.log.partition import Partition
+    from ottla.protocol.primitives import Message
     from ottla.protocol.records import BatchHeader
 
 _NOT_ADDED: Final = "Partition was not added to the transaction"
@@ -49,8 +51,8 @@ class Batch(NamedTuple):
     is_led_here: bool
 
 
-#: Called with what is refused, and what the others are appended with.
-Then: TypeAlias = "Callable[[dict[TopicPartition, AppendResult], dict[TopicPartition, Verification]], None]"
+#: Goes on handling the request, with the batches that are refused, and what the others are appended with.
+GoOn: TypeAlias = "Callable[[dict[TopicPartition, AppendResult], dict[TopicPartition, Verification]], Message | None]"
 
 
 class Admission:
@@ -62,13 +64,13 @@ class Admission:
         transactional_id: str,
         producer: tuple[int, int],
         batches: Mapping[TopicPartition, Batch],
-        then: Then,
+        go_on: GoOn,
     ) -> None:
         self._call = call
         self._transactional_id = transactional_id
         self._producer = producer
         self._batches = batches
-        self._then = then
+        self._go_on = go_on
         self._asking = of_produce(call.api_version)
         self._begun_ms = call.node.timer.now_ms()
         self._stands_still = call.node.clock.stands_still
@@ -76,10 +78,10 @@ class Admission:
         self._turns = 0
 
     def begin(self) -> None:
-        """Ask, and go on when that is answered."""
+        """Ask the coordinator; the call goes on when it has answered."""
         settings = self._call.node.cluster.settings
         if self._asking is not Asking.ADD and not settings["transaction.partition.verification.enable"]:
-            self._then({}, {})
+            self._end({}, {})
             return
         refused: dict[TopicPartition, ErrorCode] = {}
         verifications: dict[TopicPartition, Verification] = {}
@@ -137,7 +139,8 @@ class Admission:
         return is_patient
 
     def _end(self, refused: dict[TopicPartition, ErrorCode], verifications: dict[TopicPartition, Verification]) -> None:
-        self._then({place: refused_by(error, self._asking) for place, error in paced(refused.items())}, verifications)
+        results = {place: refused_by(error, self._asking) for place, error in paced(refused.items())}
+        self._call.go_on(partial(self._go_on, results, verifications))
 
 
 def refused_by(error: ErrorCode, asking: Asking) -> AppendResult:

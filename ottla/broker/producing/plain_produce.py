@@ -8,7 +8,7 @@ partitions beside it, compression, acks=0, replicas that lag, a transaction whos
 and all that is to be refused. So the short way knows no error of a client's; and the long way alone would answer the
 same bytes, and leave the same log.
 
-It is not taken while somebody steps in between (faults, barriers) or wants to know of each request, nor where an
+It is not taken while requests are intercepted (faults, barriers) or recorded, nor where an
 authorizer is to be asked: see `network.connection` and `network.routes`.
 """
 
@@ -63,7 +63,7 @@ _Found: TypeAlias = tuple[str | None, int, str | bytes, int, int, int]
 def answer_plain(frame: bytes, position: int, version: int, node: BrokerNode) -> bytes | None:
     """Append what the request holds, and return the answer's body; None: the request is left to the long way.
 
-    `position`: where its body begins. In a worker others may have their turn meanwhile.
+    `position`: where its body begins. In a fiber the task may be suspended meanwhile.
     """
     try:
         found = (_find_flexible if version >= _FLEXIBLE_SINCE else _find)(frame, position, version)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.cli.admin import add_options, converse
+from ottla.cli.admin import add_options
 from ottla.terminal.exit_codes import EXIT_USAGE, fail
 from ottla.terminal.output import Item, print_json
 
@@ -125,10 +125,9 @@ def _ask(
     question: Callable[[ContactedCluster], Awaitable[Any]],
     show: Callable[[Any], None],
 ) -> int:
-    from ottla.cli.cluster import ask_cluster
+    from ottla.cli.cluster import ask
 
-    shown = print_json if options.json else show
-    return converse(options, lambda bootstrap, seconds: ask_cluster(bootstrap, seconds, question), shown)
+    return ask(options, question, print_json if options.json else show)
 
 
 def _run_list(options: argparse.Namespace) -> int:

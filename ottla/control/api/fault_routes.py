@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import Answer, Route
-from ottla.control.faults.misuse import BadFault
 
 if TYPE_CHECKING:
     from ottla.control.api.faults import FaultControl
@@ -25,11 +24,15 @@ class HasFaults(Protocol):
 def _route(method: str, path: str, does: str, name: str) -> Route[HasFaults]:
     """A route that the method of this name answers."""
 
-    async def answer(control: HasFaults, wish: bytes) -> Answer:
+    async def answer(control: HasFaults, argument: bytes) -> Answer:
         asked: Callable[[bytes], Awaitable[Answer]] = getattr(control.faults, name)
         try:
-            return await asked(wish)
-        except BadFault as bad:
+            return await asked(argument)
+        except ValueError as bad:
+            from ottla.control.faults.misuse import BadFault  # what answers has loaded it
+
+            if not isinstance(bad, BadFault):
+                raise
             raise HttpRefused(HTTPStatus.BAD_REQUEST, str(bad)) from None
 
     return Route(method, path, does, answer)

@@ -1,4 +1,4 @@
-"""Events for one who follows them: read from the stream, kept until they are sent, as server-sent events.
+"""Events for a client that follows them: read from the stream, kept until they are sent, as server-sent events.
 
 What waits for a slow reader is bounded, in events and in bytes. A reader that falls behind further is cut off. By the
 sequence of the next event it gets, which is its id, it sees how many it has missed.
@@ -30,9 +30,9 @@ def read_kinds(query: str) -> list[EventKind]:
 
     Raises `HttpRefused`.
     """
-    wishes = parse_qs(query, keep_blank_values=True)
-    patterns = wishes.pop("kind", ["*"])
-    for unknown in wishes:
+    asked = parse_qs(query, keep_blank_values=True)
+    patterns = asked.pop("kind", ["*"])
+    for unknown in asked:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, f"there is no {unknown!r} to ask for; only kind, as in ?kind=group.*")
     for pattern in patterns:
         if not any(fnmatchcase(kind.name, pattern) for kind in KINDS.values()):

@@ -12,61 +12,62 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
+from ottla.control.api.body import read_body
 from ottla.control.api.http_refused import HttpRefused
-from ottla.control.api.wishes import read_wish
 from ottla.control.changes import groups, leaders
 from ottla.control.changes.topics import ChangeRefused
 from ottla.control.state.groups import look_at_group
 from ottla.control.state.topics import NoSuchTopic, look_at_topic
 
 if TYPE_CHECKING:
-    from ottla.control.api.running import RunningBroker
-
-Answer: TypeAlias = dict[str, Any]
+    from ottla.control.api.route import Answer
+    from ottla.control.attached.controlled_broker import ControlledBroker
 
 _MEMBER: Final = '{"group_id": "kitchen", "member": "ana-*"}'
 
 
-async def expire(server: RunningBroker, body: bytes) -> Answer:
+async def expire(broker: ControlledBroker, body: bytes) -> Answer:
     """POST /groups/expire"""
-    wish = read_wish(body, _MEMBER, {"group_id": str, "member": str})
+    asked = read_body(body, _MEMBER, {"group_id": str, "member": str})
     with _refusing():
-        return {"member_ids": groups.expire(server.services, wish["group_id"], wish["member"])}
+        return {"member_ids": groups.expire(broker.server.services, asked["group_id"], asked["member"])}
 
 
-async def evict(server: RunningBroker, body: bytes) -> Answer:
+async def evict(broker: ControlledBroker, body: bytes) -> Answer:
     """POST /groups/evict"""
-    wish = read_wish(body, _MEMBER, {"group_id": str, "member": str}, {"reason": str})
+    asked = read_body(body, _MEMBER, {"group_id": str, "member": str}, {"reason": str})
     with _refusing():
-        ids = groups.evict(server.services, wish["group_id"], wish["member"], wish.get("reason"))
+        ids = groups.evict(broker.server.services, asked["group_id"], asked["member"], asked.get("reason"))
         return {"member_ids": ids}
 
 
-async def rebalance(server: RunningBroker, body: bytes) -> Answer:
+async def rebalance(broker: ControlledBroker, body: bytes) -> Answer:
     """POST /groups/rebalance"""
-    wish = read_wish(body, '{"group_id": "kitchen"}', {"group_id": str}, {"reason": str})
+    asked = read_body(body, '{"group_id": "kitchen"}', {"group_id": str}, {"reason": str})
     with _refusing():
-        groups.force_rebalance(server.services, wish["group_id"], wish.get("reason"))
-        return {"state": look_at_group(server.services, server.cluster, wish["group_id"]).state}
+        groups.force_rebalance(broker.server.services, asked["group_id"], asked.get("reason"))
+        return {"state": look_at_group(broker.server.services, broker.server.cluster, asked["group_id"]).state}
 
 
-async def move(server: RunningBroker, body: bytes) -> Answer:
+async def move(broker: ControlledBroker, body: bytes) -> Answer:
     """POST /groups/move"""
-    wish = read_wish(body, '{"group_id": "kitchen", "to": 2}', {"group_id": str, "to": int})
+    asked = read_body(body, '{"group_id": "kitchen", "to": 2}', {"group_id": str, "to": int})
     with _refusing():
-        leaders.move_coordinator(server.services, server.cluster, wish["group_id"], wish["to"])
-        return {"coordinator": wish["to"]}
+        leaders.move_coordinator(broker.server.services, broker.server.cluster, asked["group_id"], asked["to"])
+        return {"coordinator": asked["to"]}
 
 
-async def move_leader(server: RunningBroker, body: bytes) -> Answer:
+async def move_leader(broker: ControlledBroker, body: bytes) -> Answer:
     """POST /topics/move_leader"""
     example = '{"topic": "orders", "partition": 0, "to": 2}'
-    wish = read_wish(body, example, {"topic": str, "partition": int, "to": int})
+    asked = read_body(body, example, {"topic": str, "partition": int, "to": int})
     with _refusing():
-        leaders.move_leader(server.services, server.cluster, wish["topic"], wish["partition"], wish["to"])
-        moved = look_at_topic(server.cluster, wish["topic"]).partitions[wish["partition"]]
+        leaders.move_leader(
+            broker.server.services, broker.server.cluster, asked["topic"], asked["partition"], asked["to"]
+        )
+        moved = look_at_topic(broker.server.cluster, asked["topic"]).partitions[asked["partition"]]
         return {"leader_id": moved.leader_id, "leader_epoch": moved.leader_epoch}
 
 

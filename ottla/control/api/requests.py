@@ -17,7 +17,7 @@ from ottla.control.state.decoded import as_json
 from ottla.protocol.registry import all_apis
 
 if TYPE_CHECKING:
-    from ottla.control.api.running import RunningBroker
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.requests import ReceivedRequest
 
 #: How many an answer has: the last ones.
@@ -25,17 +25,17 @@ REQUESTS_TOLD_MAX: Final = 1_000
 _SOUGHT: Final = ("api", "group_id", "client_id")
 
 
-async def tell_requests(server: RunningBroker, query: bytes) -> dict[str, Any]:
+async def tell_requests(broker: ControlledBroker, query: bytes) -> dict[str, Any]:
     """GET /requests"""
     sought = _read(query)
-    if server.recorder is None:
+    if broker.recorder is None:
         raise HttpRefused(
             HTTPStatus.CONFLICT, "requests are not recorded; start the broker with ottla serve --record-requests"
         )
-    found = server.recorder.requests(
+    found = broker.recorder.requests(
         sought.get("api", "*"), group=sought.get("group_id"), client_id=sought.get("client_id")
     )
-    has_all = server.recorder.has_all_since(0) and len(found) <= REQUESTS_TOLD_MAX
+    has_all = broker.recorder.has_all_since(0) and len(found) <= REQUESTS_TOLD_MAX
     told = []
     for received in found[-REQUESTS_TOLD_MAX:]:
         told.append(_tell(received))

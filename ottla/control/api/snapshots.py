@@ -10,13 +10,13 @@ from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from ottla.control.api.body import read_body, read_object
 from ottla.control.api.http_refused import HttpRefused
-from ottla.control.api.wishes import read_object, read_wish
 from ottla.control.changes.snapshot import SnapshotRefused, restore, snapshot
 
 if TYPE_CHECKING:
+    from ottla.broker.lifecycle.server import Server
     from ottla.control.api.route import Answer
-    from ottla.control.api.running import RunningBroker
     from ottla.control.changes.snapshot import Snapshot
 
 #: When there is one more, the oldest goes: the records in it may be nowhere else any more. It goes as well when all
@@ -27,7 +27,7 @@ SNAPSHOTS_KEPT_MAX: Final = 16
 class Snapshots:
     """Takes snapshots of one broker, and goes back to them. Raises `HttpRefused`."""
 
-    def __init__(self, server: RunningBroker) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self._kept: dict[int, Snapshot] = {}
         self._numbers = count(1)
@@ -47,7 +47,7 @@ class Snapshots:
 
     async def restore(self, body: bytes) -> Answer:
         """POST /restore"""
-        number = read_wish(body, '{"snapshot": 1}', {"snapshot": int})["snapshot"]
+        number = read_body(body, '{"snapshot": 1}', {"snapshot": int})["snapshot"]
         if number not in self._kept:
             kept = ", ".join(map(str, self._kept)) or "none"
             text = (

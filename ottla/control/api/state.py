@@ -25,11 +25,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from ottla.control.api.body import read_object
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.requests import tell_requests
 from ottla.control.api.route import WAIT_MS, WAIT_MS_MAX, Answer
 from ottla.control.api.snapshots import Snapshots
-from ottla.control.api.wishes import read_object
 from ottla.control.changes.seeds import SeedError, plant, seeded
 from ottla.control.state import conditions
 from ottla.control.state.connections import look_at_connections
@@ -39,7 +39,7 @@ from ottla.control.state.transactions import TransactionView, look_at_transactio
 from ottla.control.state.waiting import NotInTime
 
 if TYPE_CHECKING:
-    from ottla.control.api.running import RunningBroker
+    from ottla.control.attached.controlled_broker import ControlledBroker
     from ottla.control.state.conditions import Condition
     from ottla.control.state.timeline import History, Moment
 
@@ -50,11 +50,12 @@ TOLD_MAX: Final = 1_000
 class StateControl:
     """Answers what concerns the state of one broker. Raises `HttpRefused`."""
 
-    def __init__(self, server: RunningBroker, history: History) -> None:
+    def __init__(self, broker: ControlledBroker, history: History) -> None:
         """`history`: what happens is kept there."""
-        self._server = server
+        self._broker = broker
+        self._server = broker.server
         self._history = history
-        self._snapshots = Snapshots(server)
+        self._snapshots = Snapshots(broker.server)
         #: One at a time puts the broker back: who comes meanwhile waits.
         self._putting_back = asyncio.Lock()
 
@@ -100,35 +101,35 @@ class StateControl:
 
     async def requests(self, query: bytes) -> Answer:
         """GET /requests"""
-        return await tell_requests(self._server, query)
+        return await tell_requests(self._broker, query)
 
     async def wait(self, body: bytes) -> Answer:
         """POST /wait"""
-        wish = read_object(body)
-        if wish is None:
+        asked = read_object(body)
+        if asked is None:
             raise _makes_no_sense()
-        timeout_ms = wish.pop("timeout_ms", WAIT_MS)
+        timeout_ms = asked.pop("timeout_ms", WAIT_MS)
         if type(timeout_ms) is not int or not 0 <= timeout_ms <= WAIT_MS_MAX:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, f"timeout_ms is a whole number from 0 to {WAIT_MS_MAX}")
         try:
-            if wish == {"idle": True}:
-                await self._server.waiting.until_idle(timeout_ms / 1000)
+            if asked == {"idle": True}:
+                await self._broker.waiting.until_idle(timeout_ms / 1000)
                 return {"waited_for": "the broker to be idle"}
-            condition = _condition(wish)
-            await self._server.waiting.until(condition, timeout_ms / 1000)
+            condition = _condition(asked)
+            await self._broker.waiting.until(condition, timeout_ms / 1000)
         except NotInTime as late:
             raise HttpRefused(HTTPStatus.CONFLICT, str(late)) from None
         return {"waited_for": condition.said}
 
     async def seed(self, body: bytes) -> Answer:
         """POST /seed"""
-        wish = read_object(body)
-        if wish is None or wish.keys() != {"entries"} or not isinstance(wish["entries"], list):
+        asked = read_object(body)
+        if asked is None or asked.keys() != {"entries"} or not isinstance(asked["entries"], list):
             raise HttpRefused(
                 HTTPStatus.BAD_REQUEST, 'the body says what there is to be, such as {"entries": [{"topic": "orders"}]}'
             )
         try:
-            seed = [seeded(f"entry {number}", entry) for number, entry in enumerate(wish["entries"], 1)]
+            seed = [seeded(f"entry {number}", entry) for number, entry in enumerate(asked["entries"], 1)]
         except SeedError as error:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, str(error)) from None
         try:
@@ -152,18 +153,18 @@ class StateControl:
         if read_object(body) != {}:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body is {}, for there is nothing to say")
         async with self._putting_back:
-            await self._server.reset()
+            await self._broker.reset()
         return {"topics": len(self._server.cluster.topics)}
 
 
-def _condition(wish: Mapping[str, Any]) -> Condition[Any]:
+def _condition(asked: Mapping[str, Any]) -> Condition[Any]:
     try:
-        return read_condition(wish)
+        return read_condition(asked)
     except ValueError as error:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, str(error)) from None
 
 
-def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
+def read_condition(asked: Mapping[str, Any]) -> Condition[Any]:
     """What is to be waited for:
 
     {"group": "kitchen", "state": "Stable", "members": 2, "generation": 3, "lag": 0}, as much of it as matters
@@ -172,7 +173,7 @@ def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
     {"topic": "orders", "records": 7}
     {"transactional_id": "bills", "state": "Ongoing"}
     """
-    match wish:
+    match asked:
         case {"group": str(group), "assigned": True, **rest} if not rest:
             return conditions.group_has_all(group)
         case {"group": str(group), "topic": str(topic), "partition": int(index), "at_least": int(offset), **rest} if (
@@ -183,12 +184,12 @@ def read_condition(wish: Mapping[str, Any]) -> Condition[Any]:
             return conditions.records_are(topic, count)
         case {"transactional_id": str(transactional_id), "state": str(state), **rest} if not rest:
             return conditions.transaction_is(transactional_id, state=state)
-        case {"group": str(group), **rest} if all(type(rest[key]) is _GROUP_WISHES.get(key) for key in rest):
+        case {"group": str(group), **rest} if all(type(rest[key]) is _GROUP_WORDS.get(key) for key in rest):
             return conditions.group_is(group, **rest)
     raise _makes_no_sense()
 
 
-_GROUP_WISHES: Final = {"state": str, "members": int, "generation": int, "lag": int}
+_GROUP_WORDS: Final = {"state": str, "members": int, "generation": int, "lag": int}
 
 
 def _makes_no_sense() -> HttpRefused:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HasState(Protocol):
-    """Whoever answers all routes has one who answers these."""
+    """The object of all routes has the object that answers these."""
 
     @property
     def state(self) -> StateControl: ...
@@ -21,8 +21,8 @@ class HasState(Protocol):
 def _route(
     method: str, path: str, does: str, answer: Callable[[StateControl, bytes], Awaitable[Answer]]
 ) -> Route[HasState]:
-    async def of_state(control: HasState, wish: bytes) -> Answer:
-        return await answer(control.state, wish)
+    async def of_state(control: HasState, argument: bytes) -> Answer:
+        return await answer(control.state, argument)
 
     return Route(method, path, does, of_state)
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.control.changes.reset import TURNS_MAX, forget_topics
 from ottla.events.kind import Kind
 from ottla.log.freezing import NotInMemory, freeze
@@ -25,7 +24,6 @@ from ottla.settings.settings import CLUSTER
 
 if TYPE_CHECKING:
     from ottla.broker.lifecycle.assembly import Assembly
-    from ottla.coordinator.runtime.runtime import Runtime
     from ottla.log.storage.memory import FrozenLog
 
 _ON_DISK: Final = "snapshots are of brokers that keep their logs in memory; make this one without a data directory"
@@ -126,14 +124,12 @@ async def restore(parts: Assembly, to: Snapshot) -> None:
 
 async def _coordinators_loaded(parts: Assembly) -> None:
     """Return when groups and transactions are coordinated again."""
-    topics, services = parts.cluster.topics, parts.services
-    runtimes: list[Runtime[Any]] = []
-    if GROUP_TOPIC in topics:
-        runtimes += [coordinator.runtime for coordinator in services.group_coordination.of_node.values()]
-    if TRANSACTION_TOPIC in topics:
-        runtimes += [coordinator.runtime for coordinator in services.transaction_coordination.of_node.values()]
+    parts.services.begin_coordinating()
+    coordinators = [
+        coordinator for coordination in parts.services.coordinations for coordinator in coordination.of_node.values()
+    ]
     for _ in range(TURNS_MAX):
-        if not any(runtime.is_any_loading for runtime in runtimes):
+        if not any(coordinator.runtime.is_any_loading for coordinator in coordinators):
             return
         await asyncio.sleep(0)
     raise RuntimeError(f"groups or transactions are still being read after {TURNS_MAX} turns of the loop")

@@ -23,6 +23,7 @@ from ottla.cluster.topic_creation import (
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.control.state.topics import Record, TopicView, find_log, find_topic, look_at_topic
 from ottla.coordinator.offsets.events import OffsetCommitRequested
+from ottla.log.partition_answers import AppendResult
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.errors import ErrorCode, error_name
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -126,7 +127,12 @@ def append_batch(cluster: Cluster, name: str, partition: int, records: Sequence[
         header, batch = only_batch(build_batch_of(records, base_offset=0), _PRODUCE_VERSION)
     except BatchError as fault:
         raise ChangeRefused(f"{name}-{partition} refuses the records: {fault.error.name}: {fault}") from None
-    result = log.append_as_leader(batch, header, cluster.wall_ms())
+    wall_ms = cluster.wall_ms()
+    prepared = log.prepare(batch, header, wall_ms)
+    if isinstance(prepared, AppendResult):
+        result = prepared
+    else:
+        result = log.append_prepared(prepared.data, header, prepared.max_timestamp, wall_ms)
     if result.error:
         said = f": {result.error_message}" if result.error_message else ""
         raise ChangeRefused(f"{name}-{partition} refuses the records: {result.error.name}{said}")
@@ -158,7 +164,7 @@ def delete_records(cluster: Cluster, name: str, partition: int | None = None, be
 
 
 async def commit_offsets(services: Services, cluster: Cluster, group_id: str, offsets: Mapping[Place, int]) -> None:
-    """Commit as one does who is no member: for groups that have none. Raises `NoSuchTopic`, `ChangeRefused`."""
+    """Commit as a client that is no member: for groups that have none. Raises `NoSuchTopic`, `ChangeRefused`."""
     topics = []
     for (name, partition), offset in offsets.items():
         find_log(cluster, name, partition)

@@ -19,7 +19,7 @@ from ottla.cluster.topic_names import GROUP_TOPIC, TRANSACTION_TOPIC
 from ottla.control.faults.exchange import Action
 from ottla.control.faults.holds import Held, Hold
 from ottla.control.faults.occurrence import Occurrence
-from ottla.coordinator.classic.step import CLASSIC
+from ottla.coordinator.groups.kinds import timers as group_timers
 from ottla.coordinator.runtime.holding import AppendHeld
 from ottla.coordinator.runtime.records import INT16, prefix
 from ottla.coordinator.transactions.step import TRANSACTIONS as TRANSACTION_KIND
@@ -53,7 +53,7 @@ class Coordinated:
     coordination: str
     """The name it has in `Services.coordinations`."""
     topic: str
-    timers: tuple[str, ...]
+    timers: Callable[[], tuple[str, ...]]
     """The words for the timers that can be held."""
     appends: Callable[[Sequence[Record]], Iterator[Occurrence]]
     """What an append of these records is about: one for each group, or transactional id."""
@@ -100,9 +100,13 @@ def _transaction_deadlines(node_id: int, owner: Owner[Any], timer: MachineTimer,
         yield Occurrence(f"{kind} of {transactional_id}", node_id, transactional_id=transactional_id, timer=kind)
 
 
-GROUPS: Final = Coordinated("groups", GROUP_TOPIC, CLASSIC.timer_kinds, _group_appends, _group_deadlines)
+GROUPS: Final = Coordinated("groups", GROUP_TOPIC, group_timers, _group_appends, _group_deadlines)
 TRANSACTIONS: Final = Coordinated(
-    "transactions", TRANSACTION_TOPIC, TRANSACTION_KIND.timer_kinds, _transaction_appends, _transaction_deadlines
+    "transactions",
+    TRANSACTION_TOPIC,
+    lambda: TRANSACTION_KIND.timer_kinds,
+    _transaction_appends,
+    _transaction_deadlines,
 )
 
 

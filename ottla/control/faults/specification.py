@@ -18,10 +18,18 @@ from ottla.control.faults.coordinated import APPEND
 from ottla.control.faults.fault import Fault
 from ottla.control.faults.holds import Hold, HoldRequest, Side
 from ottla.control.faults.misuse import BadFault, unknown
-from ottla.control.faults.targets import APPENDS_BY_TOPIC, FAILOVER, NODE_FAILOVER, REQUEST, TIMERS, Seams, Target
+from ottla.control.faults.targets import (
+    APPENDS_BY_TOPIC,
+    FAILOVER,
+    NODE_FAILOVER,
+    REQUEST,
+    Seams,
+    Target,
+    targets_of_timers,
+)
 from ottla.control.faults.times import SEED_MAX, First, Nth, Times, WithProbability
 from ottla.control.faults.verbs import VERBS, Verb
-from ottla.coordinator.classic.timers import SESSION
+from ottla.coordinator.groups.kinds import member_timers
 from ottla.coordinator.transactions.step import TIMER_KINDS
 from ottla.coordinator.transactions.time import TIMEOUT_TIMER
 
@@ -33,7 +41,10 @@ AIM_WORDS: Final = ("api", *_TEXTS, *_NUMBERS, "version", "role", *_PREDICATES)
 #: What is held in place of requests; one of them.
 HELD_WORDS: Final = ("timer", FAILOVER, APPEND)
 #: Timers that are of one member, or of one transactional id; others are of a whole group, or of a whole partition.
-_OF_ONE: Final = {"member": SESSION, "transactional_id": TIMER_KINDS[TIMEOUT_TIMER]}
+_OF_ONE: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
+    "member": member_timers,
+    "transactional_id": lambda: (TIMER_KINDS[TIMEOUT_TIMER],),
+}
 _COUNT_MAX: Final = 2**31 - 1
 
 #: What says how often; one of them.
@@ -110,15 +121,17 @@ def _read_failover(specification: Mapping[str, Any], aim: Aim, seams: Seams) -> 
 def _read_timer(specification: Mapping[str, Any], aim: Aim, _seams: Seams) -> Target:
     """The timers of these words."""
     aim.timer = words = _list_of(specification, "timer", str, "a text, or a list of texts")
+    targets = targets_of_timers()
     for word in words:
-        if word not in TIMERS:
-            raise unknown("timer", word, TIMERS)
-    if len({TIMERS[word] for word in words}) > 1:
+        if word not in targets:
+            raise unknown("timer", word, targets)
+    if len({targets[word] for word in words}) > 1:
         raise BadFault(f"{' and '.join(words)} are held by holds of their own")
     for subject, of_one in _OF_ONE.items():
-        if getattr(aim, subject) and subject in (TIMERS[words[0]].words or ()) and words != [of_one]:
-            raise BadFault(f'{" and ".join(words)}: no timer of one {subject}; with {subject}= say timer="{of_one}"')
-    return TIMERS[words[0]]
+        if getattr(aim, subject) and subject in (targets[words[0]].words or ()) and not {*words} <= {*of_one()}:
+            known = " or ".join(f'timer="{word}"' for word in of_one())
+            raise BadFault(f"{' and '.join(words)}: no timer of one {subject}; with {subject}= say {known}")
+    return targets[words[0]]
 
 
 #: What says what is held in place of requests: puts into the aim what it names.

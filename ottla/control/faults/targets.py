@@ -162,7 +162,9 @@ TARGETS: Final = (
 )
 #: The log of a coordination: by the topic that a hold of appends names.
 APPENDS_BY_TOPIC: Final = {GROUPS.topic: GROUP_APPEND, TRANSACTIONS.topic: TRANSACTION_APPEND}
-#: What has the timers of this word.
-TIMERS: Final = {
-    word: target for target, kind in ((GROUP_TIMER, GROUPS), (TRANSACTION_TIMER, TRANSACTIONS)) for word in kind.timers
-}
+
+
+def targets_of_timers() -> dict[str, Target]:
+    """What has the timers of each word, of all kinds of machines."""
+    rows = (GROUP_TIMER, GROUPS), (TRANSACTION_TIMER, TRANSACTIONS)
+    return {word: target for target, kind in rows for word in kind.timers()}

@@ -17,7 +17,6 @@ from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.control.state.groups import GroupView, look_at_group, look_at_groups
 from ottla.control.state.topics import count_records
 from ottla.control.state.transactions import DEAD, TransactionView, look_at_transaction
-from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.text.nearest import nearest
 
@@ -33,10 +32,7 @@ _READ: Final[Mapping[str, Callable[[GroupView], Any]]] = {
     "generation": lambda view: view.generation_id,
     "lag": lambda view: view.total_lag if view.lag else None,
 }
-#: The states there are to wait for.
-GROUP_STATES: Final = tuple(state.value for state in GroupState)
 TRANSACTION_STATES: Final = (*(state.value for state in TransactionState), DEAD)
-_REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,13 @@ class Condition(Generic[T]):
     """What there is, where it does not hold."""
     topics: Collection[str] = ()
     """Whose logs matter."""
+
+
+def group_states() -> tuple[str, ...]:
+    """The states that groups can be waited for in."""
+    from ottla.coordinator.groups.kinds import states  # which loads every kind of group
+
+    return states()
 
 
 def _check_state(state: str | None, states: Collection[str], whose: str) -> None:
@@ -71,7 +74,7 @@ def group_is(
     """The group is in this state, with so many members, in this generation, with so much left to read over all
     partitions, and as the predicate wants it; None: that doesn't matter. Raises `ValueError` for a state there is not.
     """
-    _check_state(state, GROUP_STATES, "group")
+    _check_state(state, group_states(), "group")
     wanted = {
         name: value
         for name, value in (("state", state), ("members", members), ("generation", generation), ("lag", lag))
@@ -158,12 +161,11 @@ def transaction_is(
     )
 
 
-def nobody_rebalances() -> Condition[list[GroupView]]:
+def no_group_rebalances() -> Condition[list[GroupView]]:
     """No group is between two generations."""
 
     def look(parts: Assembly) -> list[GroupView]:
-        views = look_at_groups(parts.services, parts.cluster)
-        return [view for view in views if view.state in _REBALANCING]
+        return look_at_groups(parts.services, parts.cluster, only_rebalancing=True)
 
     return Condition("no group to rebalance", look, lambda views: not views, lambda views: "; ".join(map(str, views)))
 

@@ -1,6 +1,7 @@
-"""A group as it is now: its members and what each of them reads, what is committed, and how much is left to read.
+"""A group of any kind as it is now: members and what each of them reads, what is committed, how much is left to read.
 
-What members tell each other is decoded where they are consumers; of others it is nobody's business, and left out.
+What its kind knows comes from the kind's row (`coordinator.kinds`). What the cluster knows is added here: the node that
+coordinates it, its lag, and partitions that no member was given.
 """
 
 from __future__ import annotations
@@ -8,45 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment, read_subscribed_topics
-from ottla.protocol.primitives import DecodeError
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from ottla.broker.node.services import Services
     from ottla.cluster.cluster import Cluster
-    from ottla.coordinator.classic.group import Group
-    from ottla.coordinator.classic.member import Member
+    from ottla.coordinator.kinds.kind import Group, GroupKind
+    from ottla.coordinator.kinds.view import MemberView, WaitsFor
 
 #: (topic, partition).
 Place: TypeAlias = tuple[str, int]
 
 #: What a group that nobody has is said to be, as DescribeGroups says it.
 DEAD: Final = "Dead"
-
-
-@dataclass(frozen=True, slots=True)
-class MemberView:
-    """A member of a group."""
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    subscription: tuple[str, ...]
-    """The topics it wants to read."""
-    assignment: Mapping[str, tuple[int, ...]]
-    """What it was given: partitions by topic. Empty until the group is Stable."""
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    last_heartbeat_ms: int | None
-    """When its session last began anew, as a date; None: it has joined just now, or waits for an answer."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """By which a test may call it."""
-        return self.member_id, self.group_instance_id or "", self.client_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +44,8 @@ class GroupView:
     """How many offsets are behind that, by (topic, partition). Where nothing is committed there is no telling."""
     unassigned: tuple[Place, ...] = ()
     """Partitions of topics that members want to read, and that none of them was given."""
+    waits_for: WaitsFor | None = None
+    """What has to come before it goes on; None: nothing but its members' next requests."""
 
     @property
     def total_lag(self) -> int:
@@ -110,24 +87,29 @@ def look_at_group(services: Services, cluster: Cluster, group_id: str) -> GroupV
     for node_id, coordinator in services.group_coordination.of_node.items():
         owner = coordinator.runtime.owners.get(group_id)
         if owner is not None:
-            return view_of(owner.machine, node_id, cluster)
+            return _view_of(owner.machine, coordinator.kind_of(owner.machine), node_id, cluster)
     return GroupView(group_id)
 
 
-def look_at_groups(services: Services, cluster: Cluster) -> list[GroupView]:
-    """All groups there are, by their ids."""
-    views = [
-        view_of(group, node_id, cluster)
+def look_at_groups(services: Services, cluster: Cluster, *, only_rebalancing: bool = False) -> list[GroupView]:
+    """All groups there are, by their ids; or only those between two generations."""
+    found = [
+        (group, coordinator.kind_of(group), node_id)
         for node_id, coordinator in services.group_coordination.of_node.items()
         for group in coordinator.groups
+    ]
+    views = [
+        _view_of(group, kind, node_id, cluster)
+        for group, kind, node_id in found
+        if not only_rebalancing or group.state in kind.rebalancing
     ]
     return sorted(views, key=lambda view: view.group_id)
 
 
-def view_of(group: Group, node_id: int, cluster: Cluster) -> GroupView:
+def _view_of(group: Group, kind: GroupKind[Any], node_id: int, cluster: Cluster) -> GroupView:
     """What this node's group looks like."""
     committed = {(topic, index): offset.offset for topic, index, offset in group.offsets}
-    members = tuple(_member(member, group.protocol_type) for member in group.members.values())
+    members = kind.members(group)
     return GroupView(
         group.group_id,
         group.state.value,
@@ -140,6 +122,7 @@ def view_of(group: Group, node_id: int, cluster: Cluster) -> GroupView:
         committed,
         {place: lag for place, offset in committed.items() if (lag := _lag(cluster, place, offset)) is not None},
         tuple(_unassigned(cluster, members)),
+        kind.waits_for(group),
     )
 
 
@@ -150,37 +133,6 @@ def _unassigned(cluster: Cluster, members: Sequence[MemberView]) -> Iterator[Pla
         for index in range(len(topic.partitions) if topic is not None else 0):
             if (name, index) not in given:
                 yield name, index
-
-
-def _member(member: Member, protocol_type: str | None) -> MemberView:
-    is_consumer = protocol_type == PROTOCOL_TYPE
-    return MemberView(
-        member.member_id,
-        member.group_instance_id,
-        member.client_id,
-        member.client_host,
-        _subscription(member) if is_consumer else (),
-        _assignment(member) if is_consumer else {},
-        member.session_timeout_ms,
-        member.rebalance_timeout_ms,
-        None if member.deadline_ms is None or member.is_new else member.deadline_ms - member.session_timeout_ms,
-    )
-
-
-def _subscription(member: Member) -> tuple[str, ...]:
-    """By its first protocol: all of them say the same."""
-    try:
-        return tuple(read_subscribed_topics(member.protocols[0].metadata)) if member.protocols else ()
-    except DecodeError:
-        return ()
-
-
-def _assignment(member: Member) -> dict[str, tuple[int, ...]]:
-    try:
-        assigned = read_assignment(member.assignment).assigned_partitions
-    except DecodeError:
-        return {}
-    return {topic.topic: tuple(topic.partitions) for topic in assigned}
 
 
 def _lag(cluster: Cluster, place: Place, offset: int) -> int | None:

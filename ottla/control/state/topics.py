@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ottla.cluster.uuids import uuid_text
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_reading import RecordHeaders, read_records
 from ottla.protocol.records import BatchHeader, batch_spans, read_header
-from ottla.protocol.varint import Buffer
 
 if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster

@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ottla.broker.lifecycle.stopping import Stopping
-from ottla.control.state.conditions import Condition, nobody_rebalances
+from ottla.control.state.conditions import Condition, no_group_rebalances
+from ottla.control.state.stopping import Stopping
 from ottla.events.kind import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Waiting:
 
     async def until_idle(self, timeout_s: float) -> None:
         """Return when no group rebalances and nothing is left to do until a client asks or time passes."""
-        parts, condition = self._parts, nobody_rebalances()
+        parts, condition = self._parts, no_group_rebalances()
         try:
             async with asyncio.timeout(timeout_s):
                 while not (parts.services.is_settled and condition.holds(condition.look(parts))):

@@ -127,13 +127,15 @@ def describe_refused(group_id: str, error: ErrorCode) -> DescribeGroupsResponse.
     return DescribeGroupsResponse.DescribedGroup(error_code=error, group_id=group_id)
 
 
-def describe_not_found(group_id: str, api_version: int) -> DescribeGroupsResponse.DescribedGroup:
+def describe_not_found(
+    group_id: str, api_version: int, problem: str = "not found"
+) -> DescribeGroupsResponse.DescribedGroup:
     """A group that isn't there is Dead; from v6 on that is an error too. Kafka: GroupMetadataManager.describeGroups."""
     if api_version < _DESCRIBE_WITH_NOT_FOUND:
         return DescribeGroupsResponse.DescribedGroup(group_id=group_id, group_state="Dead")
     return DescribeGroupsResponse.DescribedGroup(
         error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-        error_message=f"Group {group_id} not found.",
+        error_message=f"Group {group_id} {problem}.",
         group_id=group_id,
         group_state="Dead",
     )

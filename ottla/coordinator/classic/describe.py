@@ -1,27 +1,22 @@
-"""DescribeGroups (api key 15), v0–v6, and ListGroups (16), v0–v5: what a group looks like from outside.
+"""DescribeGroups (api key 15), v0–v6: what a classic group looks like from outside.
 
 Metadata of members is shown in Stable only, where it is the chosen protocol's. Ids that were handed out are not members
-and don't show. Kafka: GroupMetadataManager.describeGroups, listGroups; ClassicGroup.asListedGroup.
+and don't show. Kafka: GroupMetadataManager.describeGroups.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ottla.coordinator.classic import answers
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.runtime.effects import Reply
 from ottla.protocol.messages.describe_groups import DescribeGroupsResponse
-from ottla.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ottla.coordinator.classic.events import DescribeRequested
     from ottla.coordinator.classic.group import Group
     from ottla.coordinator.runtime.effects import Effects
-
-CLASSIC: Final = "classic"
 
 
 def describe(group: Group, event: DescribeRequested, effects: Effects) -> None:
@@ -48,16 +43,3 @@ def describe(group: Group, event: DescribeRequested, effects: Effects) -> None:
         ],
     )
     effects.append(Reply(event.token, described))
-
-
-def listed(groups: Iterable[Group], request: ListGroupsRequest) -> list[ListGroupsResponse.ListedGroup]:
-    """The groups in one of these states and of one of these types; no filter lets all pass, an unknown value none."""
-    states = {state.lower().strip() for state in request.states_filter}
-    types = {group_type.lower() for group_type in request.types_filter}
-    if types and CLASSIC not in types:
-        return []
-    return [
-        ListGroupsResponse.ListedGroup(group.group_id, group.protocol_type or "", group.state.value, CLASSIC)
-        for group in groups
-        if not states or group.state.value.lower() in states
-    ]

@@ -1,25 +1,24 @@
 """All groups of one node: requests get to their groups here, or are refused.
 
-A request is refused if the group's partition is not here, or is being loaded, or if the group does not exist
-(`refusals`); else it goes into the inbox of the group's owner. Groups come into being by a first JoinGroup or a commit
-without generation, and leave nothing behind when they go. Once every offsets.retention.check.interval.ms all groups
-look for what has expired.
+A request is refused if the group's partition is not here, or is being loaded, or if there is no group of its kind
+(`refusals`); else it goes into the inbox of the group's owner. Groups are made by a first JoinGroup or a commit without
+generation, and leave nothing behind when they go. Once every offsets.retention.check.interval.ms all groups look for
+what has expired.
 
 Kafka: GroupCoordinatorService.
 """
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from ottla.coordinator.classic.describe import listed
-from ottla.coordinator.classic.events import Intervention, JoinRequested, LeaveRequested, Request
-from ottla.coordinator.classic.group import Group
-from ottla.coordinator.classic.offsets import is_sweep_due
-from ottla.coordinator.classic.timers import REBALANCES, SESSIONS
-from ottla.coordinator.groups.refusals import REFUSALS, Outside, creates_group, refusal
-from ottla.coordinator.groups.shard import KINDS, GroupShard
+from ottla.coordinator.groups.kinds import KINDS, SIMPLE
+from ottla.coordinator.groups.listing import listed
+from ottla.coordinator.groups.refusals import OF_EVERY_KIND, all_requests
+from ottla.coordinator.groups.shard import GroupShard
 from ottla.coordinator.java_hash import partition_for
+from ottla.coordinator.kinds.outside import Outside
 from ottla.coordinator.offsets.events import SweepDue, TransactionEnded, TxnOffsetCommitRequested
 from ottla.coordinator.runtime.records import is_writable
 from ottla.coordinator.runtime.runtime import PartitionState, Runtime, Tasks, exhaust
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
     from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.kinds.kind import Group, GroupKind, Kinds
     from ottla.coordinator.notes import NoteReader
     from ottla.coordinator.runtime.log import Log
     from ottla.coordinator.runtime.owner import Owner
@@ -51,12 +51,23 @@ class Coordinator:
         failed: Callable[[str, Exception], None] | None = None,
         start: Callable[[Iterator[None]], None] = exhaust,
         pace: Pace | None = None,
+        kinds: Kinds = KINDS,
     ) -> None:
         """`tasks`: where the owners of groups live; `notes`: what is given what happens in groups, if anything is.
 
-        `failed`, `start` and `pace`: as for a `Runtime`.
+        `failed`, `start` and `pace`: as for a `Runtime`. `kinds`: those that groups can be of.
         """
         self.config = config
+        self.kinds = kinds
+        self._requests = all_requests(kinds)
+        self._creators = {event: kind for kind in kinds.values() for event in kind.requests}
+        #: By class of requests, the class of the groups that take them without a further look at them.
+        self._takers: dict[type, type] = {
+            **{event: kind.machine for event, kind in self._creators.items()},
+            **dict.fromkeys(OF_EVERY_KIND, object),
+            **{event: NoneType for event, row in self._requests.items() if row.allows_session is not None},
+            TxnOffsetCommitRequested: NoneType,
+        }
         self.is_started = True
         self.runtime: Runtime[Group] = Runtime(
             self._new_shard,
@@ -64,14 +75,14 @@ class Coordinator:
             timer,
             tasks,
             resubmit=self._resubmit,
-            refuse=_refuse_failed,
-            purgatories=(SESSIONS, REBALANCES),
+            refuse=self._refuse_failed,
+            purgatories=dict.fromkeys(name for kind in kinds.values() for name in kind.purgatories),
             notices=notes,
             failed=failed,
             start=start,
-            sweep=(SweepDue(), config.offsets_retention_check_interval_ms, is_sweep_due),
+            sweep=(SweepDue(), config.offsets_retention_check_interval_ms, self._is_sweep_due),
             pace=pace,
-            kinds=KINDS,
+            kinds=[kind.runtime for kind in kinds.values()],
         )
         self._clock = timer.clock
         self._notes_wanted: Container[EventKind] = frozenset() if notes is None else notes.wanted
@@ -86,6 +97,10 @@ class Coordinator:
         """The groups as they are now: to look at, not to change."""
         return [owner.machine for owner in self._owners.values()]
 
+    def kind_of(self, group: Group) -> GroupKind[Any]:
+        """What there is to know of the group's kind."""
+        return self.kinds[type(group)]
+
     @property
     def is_settled(self) -> bool:
         """Whether nothing is on its way in any inbox."""
@@ -96,26 +111,27 @@ class Coordinator:
         self.is_started = False
         self.runtime.close()
 
-    def submit(self, group_id: str, event: Request, *, is_long: bool = False) -> None:
+    def submit(self, group_id: str, event: Any, *, is_long: bool = False) -> None:
         """Give a request to its group. Its token is answered: at once, or in time.
 
         `is_long`: it may be much work, which is done in slices then.
         """
-        if type(event) is TxnOffsetCommitRequested:
-            self._note_transaction(group_id, event)
         owner = self._owners.get(group_id)
-        if owner is not None and group_id and (type(event) is not JoinRequested or self._allows_session(event)):
+        if owner is not None and group_id and isinstance(owner.machine, self._takers[type(event)]):
             if is_long:
                 owner.post_long(event)
             else:
                 owner.post(event)  # the way nearly all go
-        elif (outside := self._outside(group_id, event)) is not None:
-            event.token.answer(refusal(group_id, event, outside))
+            return
+        if type(event) is TxnOffsetCommitRequested:
+            self._note_transaction(group_id, event)
+        if (outside := self._outside(group_id, owner, event)) is not None:
+            event.token.answer(self._requests[event.__class__].refusal(group_id, event, outside))
         else:
-            owner = owner or self._create(group_id)
+            owner = owner or self._create(group_id, self._creators.get(event.__class__, SIMPLE))
             (owner.post_long if is_long else owner.post)(event)
 
-    def intervene(self, group_id: str, event: Intervention | LeaveRequested) -> None:
+    def intervene(self, group_id: str, event: object) -> None:
         """Do this to a group that is here, before anything else happens; it is done when this returns."""
         owner = self._owners[group_id]
         owner.post(event)
@@ -143,37 +159,48 @@ class Coordinator:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if self.runtime.is_any_loading:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        return ListGroupsResponse(groups=listed(self.groups, request))
+        return ListGroupsResponse(groups=listed(self.groups, request, self.kinds))
 
-    def _outside(self, group_id: str, event: Request) -> Outside | None:
+    def _outside(self, group_id: str, owner: Owner[Group] | None, event: Any) -> Outside | None:
         """The first reason there is to refuse this request."""
-        refused = REFUSALS[event.__class__]
+        row = self._requests[event.__class__]
+        has_bad_session = row.allows_session is not None and not row.allows_session(event, self.config)
+        if owner is not None and group_id:
+            other_kind = None if self._takes(owner.machine, event.__class__) else Outside.OTHER_KIND
+            return Outside.BAD_SESSION_TIMEOUT if has_bad_session else other_kind
         partition = self.runtime.state_of(self.partition_of(group_id))
-        is_absent = partition is PartitionState.ACTIVE and group_id not in self._owners
+        is_absent = partition is PartitionState.ACTIVE and owner is None
         is_loading = partition is PartitionState.LOADING or self.runtime.is_given_up(group_id)
         reasons = {
             Outside.NOT_STARTED: not self.is_started,
             Outside.EMPTY_GROUP_ID: not group_id,
-            Outside.BAD_SESSION_TIMEOUT: isinstance(event, JoinRequested) and not self._allows_session(event),
+            Outside.BAD_SESSION_TIMEOUT: has_bad_session,
             Outside.NOT_COORDINATOR: partition in (None, PartitionState.FAILED),
             Outside.LOADING: is_loading,
-            Outside.ABSENT: is_absent and not (creates_group(event) and is_writable(group_id)),
+            Outside.ABSENT: is_absent and not (row.creates_group(event) and is_writable(group_id)),
         }
-        return next((reason for reason, applies in reasons.items() if applies and refused[reason] is not None), None)
+        return next((reason for reason, applies in reasons.items() if applies and row.errors[reason] is not None), None)
 
-    def _allows_session(self, event: JoinRequested) -> bool:
-        config = self.config
-        timeout_ms = event.request.session_timeout_ms
-        return config.group_min_session_timeout_ms <= timeout_ms <= config.group_max_session_timeout_ms
+    def _takes(self, group: Group, event: type) -> bool:
+        return event in OF_EVERY_KIND or event in self.kind_of(group).requests
 
-    def _create(self, group_id: str) -> Owner[Group]:
-        group = Group(group_id, self.config, self._clock.wall_ms(), is_unwritten=True, notes_wanted=self._notes_wanted)
+    def _is_sweep_due(self, group: Group, now_ms: int) -> bool:
+        return self.kind_of(group).is_sweep_due(group, now_ms)
+
+    def _create(self, group_id: str, kind: GroupKind[Any]) -> Owner[Group]:
+        now_ms = self._clock.wall_ms()
+        group = kind.create(group_id, self.config, now_ms, is_unwritten=True, notes_wanted=self._notes_wanted)
         return self.runtime.bring_in(group_id, group, self.partition_of(group_id))
 
     def _resubmit(self, group_id: str, event: Any) -> None:
         """A group has ended before this was taken up: a request finds no group, anything else is void."""
-        if event.__class__ in REFUSALS:
+        if event.__class__ in self._requests:
             self.submit(group_id, event)
+
+    def _refuse_failed(self, group_id: str, event: Any) -> None:
+        """Answer the request at which a group has met a bug. No client waits for an answer to anything else."""
+        if (row := self._requests.get(event.__class__)) is not None:
+            event.token.answer(row.refusal(group_id, event, Outside.FAILED))
 
     def _new_shard(self, partition: int, only_group_id: str | None) -> GroupShard:
         return GroupShard(
@@ -182,10 +209,5 @@ class Coordinator:
             self._clock.wall_ms(),
             notes_wanted=self._notes_wanted,
             only_group_id=only_group_id,
+            kinds=self.kinds,
         )
-
-
-def _refuse_failed(group_id: str, event: Any) -> None:
-    """Answer the request at which a group has met a bug; anything else has no answer."""
-    if event.__class__ in REFUSALS:
-        event.token.answer(refusal(group_id, event, Outside.FAILED))

@@ -1,22 +1,21 @@
 """A partition of __consumer_offsets: the groups in it, as they come out of its records, and what spans them.
 
     type 0, 1    an offset that a group of any kind has committed
-    type 2       a classic group
+    others       each of one kind of group, which takes it in
 
-A committed offset makes a *simple* group if there is no group: a classic one that never had members. A producer's
-transaction may commit the offsets of several groups: which, is known here, and when its marker comes each of them is
-told. The offsets themselves are the groups' own.
+A committed offset makes a *simple* group if there is no group: one that never had members. A producer's transaction
+may commit the offsets of several groups. Which groups, is known here, and each of them is told when the marker of the
+transaction comes. The offsets themselves are the groups' own.
 
 Kafka: GroupCoordinatorShard.replay, replayEndTransactionMarker.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from ottla.coordinator.classic.group import Group
-from ottla.coordinator.classic.records import GROUP_TYPE, read_group, read_group_id
-from ottla.coordinator.classic.step import CLASSIC
+from ottla.coordinator.groups.kinds import KINDS, SIMPLE
+from ottla.coordinator.kinds.kind import Group
 from ottla.coordinator.offsets.records import OFFSET_TYPES, read_offset, read_place
 from ottla.coordinator.runtime.shard import Shard
 from ottla.events.kinds.event_kind import EventKind
@@ -26,12 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from ottla.coordinator.config import GroupConfig
+    from ottla.coordinator.kinds.kind import Kinds
+    from ottla.coordinator.kinds.kind import Replay as KindReplay
     from ottla.coordinator.runtime.kind import Kind
     from ottla.coordinator.runtime.shard import Replay
-
-
-#: The kinds of groups there are.
-KINDS: Final[tuple[Kind[Any], ...]] = (CLASSIC,)
 
 
 class GroupShard(Shard[Group]):
@@ -45,16 +42,20 @@ class GroupShard(Shard[Group]):
         *,
         notes_wanted: Container[EventKind] = frozenset(),
         only_group_id: str | None = None,
+        kinds: Kinds = KINDS,
     ) -> None:
         """`now_ms`: the date of the load; `notes_wanted`: those that have a reader.
 
-        `only_group_id`: the group that is read anew, alone; None: all are read.
+        `only_group_id`: the group that is read anew, alone; None: all are read. `kinds`: those that groups can be of.
         """
         super().__init__(partition, only_group_id)
-        self._config = config
+        self.config = config
+        self.notes_wanted = notes_wanted
         self._now_ms = now_ms
-        self._notes_wanted = notes_wanted
-        self._replays = {**dict.fromkeys(OFFSET_TYPES, self._replay_offset), GROUP_TYPE: self._replay_group}
+        self._kinds = kinds
+        self._replays: dict[int, Replay] = dict.fromkeys(OFFSET_TYPES, self._replay_offset)
+        for kind in kinds.values():
+            self._replays |= {record_type: self._replay_of(take_in) for record_type, take_in in kind.records.items()}
         #: The groups that an open transaction has committed offsets of, by producer id.
         self._of_transaction: dict[int, set[str]] = {}
 
@@ -62,8 +63,8 @@ class GroupShard(Shard[Group]):
     def replays(self) -> Mapping[int, Replay]:
         return self._replays
 
-    def kind_of(self, _machine: Group) -> Kind[Group]:
-        return CLASSIC
+    def kind_of(self, machine: Group) -> Kind[Any]:
+        return self._kinds[type(machine)].runtime
 
     def note_transaction(self, producer_id: int, group_id: str) -> None:
         """A producer's transaction is about to commit offsets of this group."""
@@ -89,7 +90,9 @@ class GroupShard(Shard[Group]):
             return
         committed = read_offset(value)
         if group is None:
-            group = Group(group_id, self._config, self._now_ms, notes_wanted=self._notes_wanted)
+            group = SIMPLE.create(
+                group_id, self.config, self._now_ms, is_unwritten=False, notes_wanted=self.notes_wanted
+            )
             self.machines[group_id] = group
         if producer_id == NO_PRODUCER_ID:
             group.offsets.keep(topic, partition, committed)
@@ -97,14 +100,5 @@ class GroupShard(Shard[Group]):
             group.offsets.pending.add(producer_id, (topic, partition), committed)
             self.note_transaction(producer_id, group_id)
 
-    def _replay_group(self, key: bytes, value: bytes | None, _producer_id: int) -> None:
-        group_id = read_group_id(key)
-        if not self.is_about(group_id):
-            return
-        former = self.machines.pop(group_id, None)
-        if value is None:
-            return  # its offsets went before it
-        group = self.machines[group_id] = read_group(group_id, value, self._config)
-        group.notes_wanted = self._notes_wanted
-        if former is not None:
-            group.offsets = former.offsets
+    def _replay_of(self, take_in: KindReplay) -> Replay:
+        return lambda key, value, _producer_id: take_in(self, key, value)

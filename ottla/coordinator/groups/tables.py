@@ -8,21 +8,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import Final
 
-from ottla.coordinator.classic import decisions, events, states
+from ottla.coordinator.classic import decisions, states
 from ottla.coordinator.classic.decisions import Answer
-from ottla.coordinator.classic.events import Request
+from ottla.coordinator.classic.kind import CLASSIC_GROUPS
 from ottla.coordinator.classic.states import GroupState
-from ottla.coordinator.groups.refusals import REFUSALS, Outside
-from ottla.coordinator.offsets.events import (
-    DeleteRequested,
-    OffsetCommitRequested,
-    OffsetDeleteRequested,
-    OffsetFetchRequested,
-    TxnOffsetCommitRequested,
-)
+from ottla.coordinator.groups.refusals import OF_EVERY_KIND
+from ottla.coordinator.kinds.outside import Outside
 from ottla.coordinator.pages import answers_section, shown, states_section
 from ottla.coordinator.write_errors import FETCH_WRITE_ERRORS, GROUP_WRITE_ERRORS, WRITE_ERRORS
 from ottla.protocol.errors import ErrorCode
@@ -32,7 +25,7 @@ _INTRODUCTION: Final = """\
 # Groups: states and answers
 
 This page lists the answer to every request of classic groups, as in Apache Kafka 4.4.0. `make docs` prints the page
-from the tables that the coordinator runs (`ottla/coordinator/classic/decisions.py`, `groups/refusals.py`). Do not edit
+from the tables that the coordinator runs (`ottla/coordinator/classic/decisions.py`, `classic/requests.py`). Do not edit
 it.
 
 The answer to a request depends on the state of the group and on the sender. The ids, the generation and the protocols
@@ -48,20 +41,6 @@ request has a generation. A JoinGroup without member id creates the group, and s
 """
 
 _SESSION_NOTE: Final = "† The member's session timeout starts again.\n"
-
-
-_APIS: Final[Mapping[type[Request], str]] = {
-    events.JoinRequested: "JoinGroup",
-    events.SyncRequested: "SyncGroup",
-    events.HeartbeatRequested: "Heartbeat",
-    events.LeaveRequested: "LeaveGroup",
-    OffsetCommitRequested: "OffsetCommit",
-    TxnOffsetCommitRequested: "TxnOffsetCommit",
-    OffsetFetchRequested: "OffsetFetch",
-    OffsetDeleteRequested: "OffsetDelete",
-    events.DescribeRequested: "DescribeGroups",
-    DeleteRequested: "DeleteGroups",
-}
 
 
 def document() -> str:
@@ -99,7 +78,8 @@ def _refusals() -> str:
     def cell(error: ErrorCode | None) -> str:
         return "–" if error is None else error.name
 
-    rows = [[_APIS[kind], *(cell(refused[outside]) for outside in Outside)] for kind, refused in REFUSALS.items()]
+    requests = [*CLASSIC_GROUPS.requests.values(), *OF_EVERY_KIND.values()]
+    rows = [[row.api, *(cell(row.errors[outside]) for outside in Outside)] for row in requests]
     text = "## Requests that don't get to a group\n\nThe first column that applies counts; – is not refused.\n\n"
     return text + markdown.table(["request", *(outside.value for outside in Outside)], rows) + "\n" + _COMMIT_NOTE
 

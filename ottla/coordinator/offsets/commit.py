@@ -52,9 +52,8 @@ def write_offsets(
     committed: list[tuple[str, int, CommittedOffset]] = []
     records: list[Record] = []
     are_all_taken = True
-    is_long = event.is_long
-    for topic in paced(request.topics) if is_long else request.topics:
-        for partition in paced(topic.partitions) if is_long else topic.partitions:
+    for topic in paced(request.topics):
+        for partition in paced(topic.partitions):
             metadata = partition.committed_metadata
             if metadata and is_too_long(group, metadata):
                 are_all_taken = False
@@ -110,7 +109,7 @@ def keep_offsets(group: AnyGroup, written: OffsetsWritten, error: ErrorCode, eff
     offsets.writes -= 1
     event = written.event
     if not error:
-        for topic, partition, committed in paced(written.committed) if event.is_long else written.committed:
+        for topic, partition, committed in paced(written.committed):
             offsets.keep(topic, partition, committed)
         effects.append(Reply(event.token, written.response))
     else:

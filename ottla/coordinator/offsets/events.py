@@ -20,14 +20,12 @@ from ottla.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 class OffsetCommitRequested:
     """Topics by name, and by id where the id is known. Answered with an OffsetCommitResponse of these topics.
 
-    `is_long`: it is worth stopping for breath. `is_too_large`: what would be written is more than the group log takes
-    in one batch, so it is not tried.
+    `is_too_large`: what would be written is more than the group log takes in one batch, so it is not tried.
     """
 
     token: Token
     request: OffsetCommitRequest
     api_version: int
-    is_long: bool = False
     is_too_large: bool = False
 
 

@@ -9,9 +9,10 @@ woken the owner takes everything there is; the inbox holds no more than what arr
 Appends are done at once, and the machine hears of them before its next event; only those of one class of events, which
 its kind names, share a batch when they follow one another: commits of offsets, in groups.
 
-An event that may be long, such as a commit of ten thousand offsets, is taken up by a worker, and its step may stop for
-breath (`pacing`). Until it is done what comes meanwhile waits in the inbox. A caller that can't wait, such as the
-unloading of a partition, has it finished first.
+An event that may be long, such as a commit of ten thousand offsets, is taken up by a fiber, which may be suspended
+within the step (`pacing`). The machine stays half changed until then: what comes meanwhile waits in the inbox. A caller
+that can't wait, such as the unloading of a partition, has it finished first (`drain`). The fiber may be suspended while
+a batch is built as well, but never between the checks of the log and the append.
 
 A step that raises is a bug, and the machine is not to be trusted from then on: it ends. The request at which it
 happened is answered by the caller of the runtime, the senders of what waits are told to look for the coordinator, and
@@ -33,7 +34,7 @@ from ottla.coordinator.runtime.kind import M, StepFailed
 from ottla.coordinator.runtime.log import Log
 from ottla.coordinator.runtime.shard import Shard
 from ottla.coordinator.runtime.timers import MachineTimer, Timers
-from ottla.pacing import Pace, Worker, breathe, in_one_go, lift_bounds, paced
+from ottla.pacing import Fiber, Pace, lift_bounds, paced_each, without_suspension, yield_turn
 from ottla.protocol.errors import ErrorCode
 from ottla.purgatory import Purgatory, Timer
 
@@ -94,6 +95,7 @@ class Owner(Generic[M]):
     __slots__ = (
         "_appends",
         "_decided",
+        "_fiber",
         "_held",
         "_now_ms",
         "_sharing",
@@ -103,7 +105,6 @@ class Owner(Generic[M]):
         "_timers",
         "_waiter",
         "_with",
-        "_worker",
         "alive",
         "inbox",
         "key",
@@ -134,7 +135,7 @@ class Owner(Generic[M]):
         #: Is there something in the inbox that may be long, or half done?
         self._takes_long = False
         #: Does the rest of what is half done.
-        self._worker: Worker | None = None
+        self._fiber: Fiber | None = None
         self._now_ms = 0
         self._skew_ms = 0  # from dates, which machines think in, to the instants of timers
 
@@ -146,12 +147,12 @@ class Owner(Generic[M]):
     @property
     def is_at_work(self) -> bool:
         """Whether a step is half done, or what it writes is held."""
-        return self._worker is not None or self._held is not None
+        return self._fiber is not None or self._held is not None
 
     @property
     def is_settled(self) -> bool:
         """Whether it does nothing by itself now: it has nothing to do, or may not."""
-        return self._held is not None or (not self.inbox and self._worker is None)
+        return self._held is not None or (not self.inbox and self._fiber is None)
 
     @property
     def is_at_rest(self) -> bool:
@@ -211,9 +212,9 @@ class Owner(Generic[M]):
 
     def drain(self) -> None:
         """Take everything out of the inbox, now, from outside the task: what is half done is finished first."""
-        if self._worker is not None:
+        if self._fiber is not None:
             assert self._with.pace is not None
-            self._with.pace.finish(self._worker)  # and what is in the inbox with it
+            self._with.pace.finish(self._fiber)  # and what is in the inbox with it
         elif self._held is None:
             self._drain_here()
         while self._held is not None:
@@ -232,7 +233,7 @@ class Owner(Generic[M]):
         """Take everything out of the inbox in the caller's turn, and not in the task's."""
         waiter, self._waiter = self._waiter, None  # what comes meanwhile finds it at work, and the task sleeps on
         try:
-            in_one_go(self._drain)
+            without_suspension(self._drain)
         finally:
             self._waiter = waiter
             if self.inbox or self.alive is None:
@@ -240,14 +241,14 @@ class Owner(Generic[M]):
 
     def _drain_in_slices(self) -> None:
         assert self._with.pace is not None
-        self._worker = self._with.pace.run(self._work_off)
+        self._fiber = self._with.pace.run(self._work_off)
 
     def _work_off(self) -> None:
         lift_bounds()
         try:
             self._drain(in_slices=True)
         finally:
-            self._takes_long, self._worker = self._held is not None, None
+            self._takes_long, self._fiber = self._held is not None, None
             self._wake()
 
     def _look_at_clock(self) -> int:
@@ -256,9 +257,9 @@ class Owner(Generic[M]):
         self._skew_ms = clock.now_ms() - now_ms
         return now_ms
 
-    def _take_breath(self) -> int:
-        """Others may have their turn; returns what the date is then."""
-        breathe()
+    def _yield_turn(self) -> int:
+        """The task may be suspended here; returns what the date is then."""
+        yield_turn()
         lift_bounds()
         return self._look_at_clock()
 
@@ -289,7 +290,7 @@ class Owner(Generic[M]):
                 if self._appends and not shares:
                     self._write()
                 if in_slices and inbox:
-                    now_ms = self._take_breath()
+                    now_ms = self._yield_turn()
             if self._appends:
                 self._write()
         except AppendHeld as held:
@@ -380,7 +381,7 @@ class Owner(Generic[M]):
             self.kind.replay,
         )  # which asked for it, and hears of it whatever it becomes
         is_too_large_together = error in _TOO_LARGE and len(appends) > 1
-        for append in paced(appends, 1) if len(appends) > 1 else appends:
+        for append in paced_each(appends):
             if is_too_large_together:
                 error = log.append(self.shard.partition, append.records)
             if append.changes and not error:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.coordinator.runtime.records import INT16, CorruptRecordError, decode, prefix
 from ottla.coordinator.transactions.states import STATE_IDS, STATE_OF_ID, TransactionState
 from ottla.coordinator.transactions.transaction import NO_PARTITIONS, NO_PRODUCER_ID, Transaction, by_topic
-from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.pacing import paced
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import TransactionLogValue
 from ottla.protocol.primitives import unsigned_varint
@@ -79,7 +79,7 @@ def _partitions(partitions: frozenset[TopicPartition]) -> bytes:
     indexes_of = by_topic(partitions)
     parts = [unsigned_varint(len(indexes_of) + 1)]
     listed = indexes_of.items()
-    for topic, indexes in listed if len(listed) <= FEW_ELEMENTS else paced(listed):
+    for topic, indexes in paced(listed):
         name, count = topic.encode(), len(indexes)
         parts += (
             unsigned_varint(len(name) + 1) + name,

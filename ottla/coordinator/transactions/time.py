@@ -20,7 +20,7 @@ from ottla.coordinator.transactions.records import transaction_tombstone
 from ottla.coordinator.transactions.states import IDLE
 from ottla.coordinator.transactions.transaction import Transaction
 from ottla.events.kinds.transactions import TransactionEvents
-from ottla.pacing import paced
+from ottla.pacing import paced, paced_each
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def abort_timed_out(transactions: Transactions, now_ms: int, effects: Effects) -
     if not transactions.timed_out:
         transactions.timed_out = timed_out(transactions, now_ms)
         transactions.timed_out.reverse()
-    for _ in paced(range(min(AT_ONCE, len(transactions.timed_out))), 1):
+    for _ in paced_each(range(min(AT_ONCE, len(transactions.timed_out)))):
         transactional_id = transactions.timed_out.pop()
         if transactional_id not in transactions.open:
             continue  # it is over, and the id may have expired since

@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from ottla.coordinator.runtime.frozen import frozen
 from ottla.coordinator.transactions.states import COMPLETED, TransactionState
-from ottla.pacing import FEW_ELEMENTS, paced
+from ottla.pacing import paced
 
 TopicPartition: TypeAlias = tuple[str, int]
 
@@ -40,7 +40,7 @@ EPOCH_BUMPING_VERSION: Final = 2
 def by_topic(partitions: Collection[TopicPartition]) -> dict[str, list[int]]:
     """The numbers of the partitions, by the topic's name."""
     indexes: dict[str, list[int]] = {}
-    for topic, index in partitions if len(partitions) <= FEW_ELEMENTS else paced(partitions):
+    for topic, index in paced(partitions):
         if topic in indexes:
             indexes[topic].append(index)
         else:

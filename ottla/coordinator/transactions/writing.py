@@ -22,7 +22,7 @@ from ottla.coordinator.transactions.transaction import Transaction
 from ottla.coordinator.write_errors import TRANSACTION_WRITE_ERRORS
 from ottla.events.kinds.event_kind import EventKind
 from ottla.events.kinds.transactions import TransactionEvents
-from ottla.pacing import paced
+from ottla.pacing import paced_each
 from ottla.protocol.errors import NONE, ErrorCode
 from ottla.protocol.primitives import Message
 
@@ -119,7 +119,7 @@ def carry_out_decided(transactions: Transactions, now_ms: int, effects: Effects)
 
     A coordinator that is read anew in the same epoch may be told of markers that the one before has asked for.
     """
-    for _ in paced(range(min(AT_ONCE, len(transactions.resumed))), 1):
+    for _ in paced_each(range(min(AT_ONCE, len(transactions.resumed)))):
         transactional_id = transactions.resumed.pop()
         if transactional_id in transactions.decided:
             carry_out(transactions, now_ms, transactions.by_id[transactional_id], effects)
@@ -182,5 +182,5 @@ def complete_soon(transactions: Transactions, now_ms: int, effects: Effects) -> 
 def complete_unwritten(transactions: Transactions, now_ms: int, effects: Effects) -> None:
     """Try again to write down what is complete."""
     transactions.completion_retry_ms = min(2 * transactions.completion_retry_ms, _COMPLETION_RETRY_MS_MAX)
-    for transactional_id in paced(transactions.unwritten, 1):
+    for transactional_id in paced_each(transactions.unwritten):
         _complete(transactions, now_ms, transactions.by_id[transactional_id], effects)

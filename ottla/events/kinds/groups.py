@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from ottla.events.kinds.event_kind import EventKind, Once
+from ottla.events.kinds.event_kind import Details, EventKind, Once
 from ottla.events.kinds.phrases import client, counted, said
 
 _IN_GROUP = ("group_id", "generation_id")
 #: What every note tells as well: the group's state after it, and how many notes there were of the group.
 _OF_NOTE = ("state", "group_sequence")
+
+
+def _by_leader(details: Details) -> str:
+    """Which member has assigned, in kinds of groups in which one does."""
+    return f" by {details['leader']}" if "leader" in details else ""
+
+
+def _since_start(details: Details) -> str:
+    """How long a rebalance has taken."""
+    return f"; {details['duration_ms']} ms after the start" if "duration_ms" in details else ""
 
 
 class GroupEvents:
@@ -40,7 +50,7 @@ class GroupEvents:
         (*_OF_NOTE, "member_ids"),
         says=lambda d: (
             f"generation {d['generation_id']}: {counted(d['members'], 'member')}, leader {d.get('leader')}, "
-            f"{d.get('protocol_name')}; {d.get('duration_ms')} ms after the start"
+            f"{d.get('protocol_name')}{_since_start(d)}"
         ),
     )
     GROUP_REBALANCE_COMPLETED: Final = EventKind(
@@ -49,10 +59,7 @@ class GroupEvents:
         (*_IN_GROUP, "cause", "leader", "protocol_name", "duration_ms"),
         "The leader has sent the assignment. `duration_ms` counts from the start of the rebalance.",
         (*_OF_NOTE, "assignment_bytes"),
-        says=lambda d: (
-            f"generation {d['generation_id']} is assigned by {d.get('leader')}; "
-            f"{d.get('duration_ms')} ms after the start"
-        ),
+        says=lambda d: f"generation {d['generation_id']} is assigned{_by_leader(d)}{_since_start(d)}",
     )
     GROUP_REBALANCE_STUCK: Final = EventKind(
         "group.rebalance.stuck",

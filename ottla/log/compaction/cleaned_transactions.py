@@ -1,8 +1,8 @@
-"""Transactions as a log is cleaned from its start on: what was aborted goes, and a marker goes when its records have.
+"""Transactions in a cleaning pass: aborted records are dropped, and a marker is dropped when its records have gone.
 
-A marker is needed as long as a reader may meet a record of its transaction. In the passage that finds none left it is
+A marker is needed as long as a reader may meet a record of its transaction. In the pass that finds none left it is
 given a delete horizon, like a tombstone, and after that it goes. An abort marker that stays keeps its entry in the list
-of aborted transactions, which readers of committed records go by.
+of aborted transactions for readers of committed records.
 
 Batches must be shown in the order of the log, all of them. Kafka: CleanedTransactionMetadata.
 """
@@ -18,20 +18,20 @@ from ottla.log.transaction_marker import read_marker
 
 if TYPE_CHECKING:
     from ottla.log.storage.segment import AbortedTransaction
+    from ottla.protocol.primitives import Buffer
     from ottla.protocol.records import BatchHeader
-    from ottla.protocol.varint import Buffer
 
 
 @dataclass(slots=True)
 class _Aborted:
-    """An aborted transaction that the passage is in the middle of."""
+    """An aborted transaction that the pass is in the middle of."""
 
     transaction: AbortedTransaction
     has_records: bool = False
 
 
 class CleanedTransactions:
-    """The transactions of one passage over a log."""
+    """The transactions of one pass over a log."""
 
     __slots__ = ("_ahead", "_committed", "_within", "still_aborted")
 

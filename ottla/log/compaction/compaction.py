@@ -4,15 +4,15 @@
     latest     a→2 c→3 b→4                                    offsets, from the dirty part
     cleaned   [a=2 c=1][b=∅    ][active…]
 
-First `LatestOffsets` reads the part that was never cleaned. Then a `Passage` over the whole log up to there drops every
-record whose key has a later one, every record without a key, and the records of aborted transactions. A tombstone stays
-until slow readers have seen it: the passage that comes to it first writes a *delete horizon* into its
-batch, delete.retention.ms ahead, and it goes with the first passage after that. Markers of transactions go likewise,
-once no record of theirs is left.
+First `LatestOffsets` reads the part that was never cleaned. Then a `CleaningPass` over the whole log up to there drops
+every record whose key has a later one, every record without a key, and the records of aborted transactions. A tombstone
+stays until slow readers have seen it: the first pass that finds it writes a *delete horizon* into its batch,
+delete.retention.ms ahead, and the first pass after that drops it. Markers of transactions are dropped likewise, once no
+record of their transaction is left.
 
-A batch that loses all its records goes, with two exceptions, which stay without records: the last one of each producer
-that is remembered, for its sequence numbers, and the last one before the high watermark, so that the log ends where it
-ended.
+A batch that loses all its records is dropped, with two exceptions, which stay without records: the last one of each
+remembered producer, for its sequence numbers, and the last one before the high watermark, so that the log keeps its
+end.
 
 All that reads records does so in steps, for a batch may be large. Kafka: Cleaner, SkimpyOffsetMap.
 """
@@ -30,8 +30,8 @@ from ottla.protocol.records import NO_PRODUCER_ID, TIMESTAMP_MAX
 if TYPE_CHECKING:
     from ottla.log.compaction.cleaned_transactions import CleanedTransactions
     from ottla.log.producer_entry import ProducerEntry
+    from ottla.protocol.primitives import Buffer
     from ottla.protocol.records import BatchHeader
-    from ottla.protocol.varint import Buffer
 
 #: What a key costs in memory, beside its bytes: the objects and its share of the dict.
 KEY_OVERHEAD_BYTES: Final = 170
@@ -76,9 +76,9 @@ class LatestOffsets:
                 yield
 
     def keeps(self, record: Record, *, is_past_horizon: bool) -> bool:
-        """Whether the record is the last of its key, and no tombstone whose time is over.
+        """Whether the record is the last of its key, and not a tombstone past its delete horizon.
 
-        What comes after all that is known here stays.
+        Records after the part that was read stay.
         """
         if record.offset >= self.end_offset:
             return True
@@ -88,7 +88,7 @@ class LatestOffsets:
 
 
 class LastBatch(NamedTuple):
-    """The last batch of a producer: where its records end, None if it is but a marker; and the producer's epoch."""
+    """The last batch of a producer: its last offset, None if it is only a marker; and the producer's epoch."""
 
     last_offset: int | None
     producer_epoch: int
@@ -103,15 +103,15 @@ def last_batches(producers: Iterable[ProducerEntry]) -> dict[int, LastBatch]:
 
 
 class CleanedBatch(NamedTuple):
-    """A batch as it is to be from now on."""
+    """A batch after cleaning."""
 
     data: Buffer
     max_timestamp: int
 
 
 @dataclass(slots=True)
-class Passage:
-    """What one passage over a log goes by."""
+class CleaningPass:
+    """One pass over a log: the latest offsets, the transactions, the horizons."""
 
     latest: LatestOffsets
     transactions: CleanedTransactions
@@ -121,7 +121,7 @@ class Passage:
     delete_retention_ms: int
 
     def clean(self, batch: Buffer, header: BatchHeader) -> Generator[None, None, CleanedBatch | None]:
-        """What becomes of the batch: the result of the generator. None: it goes."""
+        """The result of the generator is the batch after cleaning. None: it is dropped."""
         can_go = self.transactions.can_go(batch, header)
         horizon_ms = header.delete_horizon_ms
         is_past_horizon = horizon_ms is not None and horizon_ms <= self.wall_ms

@@ -1,12 +1,12 @@
 """The log cleaner: looks for the dirtiest compacted log, cleans it, looks again, and then rests for a while.
 
-All of it is one job in the background, in steps. What it writes is a new segment beside those it stands for, and takes
-their place at once when it is complete; so whatever comes in between, a fetch, a deleted topic, the end of the broker,
-finds a log that is whole. After each step it looks whether there still is something to clean: where the topic was
-deleted, or is not compacted any more, or retention has taken what was being cleaned, that is given up. How far each log
-was cleaned is kept in a checkpoint. Losing it costs work and nothing else.
+All of it is one job in the background, in steps. It writes a new segment beside the old ones, and replaces them at once
+when it is complete. So a fetch, a deleted topic or the end of the broker in between finds a whole log. After each step
+it checks whether the log is still to be cleaned. If the topic was deleted, is not compacted any more, or retention has
+removed the segments, the cleaning ends. A checkpoint tells how far each log was cleaned; if it is lost, the logs are
+cleaned again.
 
-Old segments of compacted logs that are to be deleted as well go with each look.
+Logs with cleanup.policy=compact,delete also lose their old segments in each round.
 
     log.cleaner.backoff.ms       how long it rests when nothing is dirty enough
     log.cleaner.enable           false: compacted logs only grow
@@ -24,7 +24,7 @@ from ottla.events.setbacks import Setbacks, reason_of
 from ottla.log.care import LogCare
 from ottla.log.compaction.cleanable import Cleanable, look_at, portions
 from ottla.log.compaction.cleaned_transactions import CleanedTransactions
-from ottla.log.compaction.compaction import LatestOffsets, Passage, last_batches
+from ottla.log.compaction.compaction import CleaningPass, LatestOffsets, last_batches
 from ottla.log.storage.contract import StorageError
 from ottla.protocol.batch_error import BatchError
 from ottla.protocol.records import read_header
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from ottla.log.storage.segment import Segment
     from ottla.settings.settings import Settings
 
-#: The keys of one passage take no more memory than this, be log.cleaner.dedupe.buffer.size larger.
+#: The keys of one pass take at most this much memory, even if log.cleaner.dedupe.buffer.size is larger.
 KEYS_BYTES_MAX: Final = 64 * 1024 * 1024
 #: Looking at a log takes some microseconds.
 _LOOKS_PER_STEP: Final = 16
 
 
 class CleaningAbortedError(Exception):
-    """The log is not any more what its cleaning was begun for. Kafka: LogCleaningAbortedException."""
+    """The log has changed since its cleaning began, and is not to be cleaned. Kafka: LogCleaningAbortedException."""
 
 
 class LogCleaner:
@@ -59,7 +59,7 @@ class LogCleaner:
         self._now_ms = events.now_ms
         self._wall_ms = wall_ms
         self._events = events
-        #: Logs that could not be cleaned; they stay as they are until the broker starts anew.
+        #: Logs that could not be cleaned; they are left alone until the broker restarts.
         self._uncleanable: set[Partition] = set()
         #: Logs that can't be cleaned at the moment, by topic id and number.
         self._setbacks: Setbacks[tuple[bytes, int]] = Setbacks(events.now_ms)
@@ -116,13 +116,16 @@ class LogCleaner:
             return None
 
     def _give_up(self, log: Partition, error: Exception) -> None:
-        """A bug of ours: as with a log that can't be read. For `except` blocks. Kafka: markPartitionUncleanable."""
+        """After an unexpected error, treat the log as one that can't be read. For `except` blocks.
+
+        Kafka: markPartitionUncleanable.
+        """
         self._uncleanable.add(log)
         topic, partition, reason = log.topic, log.index, reason_of(error)
         self._events.tell(Kind.LOG_CLEANING_FAILED, raised=error, topic=topic, partition=partition, reason=reason)
 
     def _clean(self, cleanable: Cleanable) -> Generator[None, None, bool]:
-        """Clean one log; returns whether that came to an end."""
+        """Clean one log; returns whether the cleaning was completed."""
         log = cleanable.log
         begun_ms, bytes_before = self._now_ms(), log.size_bytes
         try:
@@ -170,7 +173,7 @@ def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[
     log = cleanable.log
     latest = yield from _read_latest_offsets(cleanable, keys_bytes_max)
     segments = [segment for segment in log.segments[:-1] if segment.base_offset < latest.end_offset]
-    passage = Passage(
+    cleaning_pass = CleaningPass(
         latest,
         CleanedTransactions([aborted for segment in log.segments for aborted in segment.aborted]),
         last_batches(log.producers),
@@ -179,12 +182,12 @@ def clean(cleanable: Cleanable, wall_ms: int, keys_bytes_max: int) -> Generator[
         log.config.delete_retention_ms,
     )
     for run in portions(segments, log.config.segment_bytes, cleanable.end_offset):
-        yield from _replace(log, run, passage)
+        yield from _replace(log, run, cleaning_pass)
     return latest.end_offset
 
 
 def _check_still(log: Partition, segment: Segment) -> None:
-    """After others had their turn: raise `CleaningAbortedError` unless the log is to be cleaned and the segment in it.
+    """After a step: raise `CleaningAbortedError` unless the log is still to be cleaned and the segment in it.
 
     Kafka: LogCleanerManager.checkCleaningAborted.
     """
@@ -214,7 +217,7 @@ def _read_latest_offsets(cleanable: Cleanable, keys_bytes_max: int) -> Generator
     return latest
 
 
-def _replace(log: Partition, run: Sequence[Segment], passage: Passage) -> Job:
+def _replace(log: Partition, run: Sequence[Segment], cleaning_pass: CleaningPass) -> Job:
     """Put one clean segment in the place of these."""
     replacement = log.replace(run)
     is_complete = False
@@ -222,14 +225,14 @@ def _replace(log: Partition, run: Sequence[Segment], passage: Passage) -> Job:
         for segment in run:
             for batch in segment.batches():
                 header = read_header(batch)
-                cleaned = yield from passage.clean(batch, header)
+                cleaned = yield from cleaning_pass.clean(batch, header)
                 _check_still(log, run[0])
                 if cleaned is not None:
                     replacement.append(cleaned.data, header.last_offset, cleaned.max_timestamp)
                 yield
                 _check_still(log, run[0])
-        replacement.commit(passage.transactions.still_aborted)
-        passage.transactions.still_aborted = []
+        replacement.commit(cleaning_pass.transactions.still_aborted)
+        cleaning_pass.transactions.still_aborted = []
         is_complete = True
     finally:
         if not is_complete:

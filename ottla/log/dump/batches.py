@@ -1,7 +1,7 @@
 """The batches of a .log file as lines, one for each batch and, if asked for, one for each of its records.
 
-A batch is known by its length, so one whose records make no sense is told of and passed over. Where there is no batch
-at all, or not all of it, the rest of the file can't be understood, and that is the last line.
+A batch has a length, so a batch with damaged records is reported and skipped. If there is no batch, or only a part of
+it, the rest of the file can't be read, and the last line says so.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
-from ottla.log.dump import DAMAGED, Line
+from ottla.log.dump import DAMAGED, DumpLine
 from ottla.log.dump.values import RecordTypes, UnknownTypeError, UnreadableError, decoded
 from ottla.log.transaction_marker import read_marker
 from ottla.protocol.batch_error import BatchError
@@ -34,7 +34,7 @@ _MAGIC: Final = 2
 
 @dataclass(slots=True)
 class Show:
-    """What of a log is shown."""
+    """The options of a dump."""
 
     records: bool = False
     """A line for each record."""
@@ -77,7 +77,7 @@ def _no_batch(reason: str) -> BatchError:
     return BatchError(ErrorCode.CORRUPT_MESSAGE, reason)
 
 
-def batch_lines(log: LogFile, name: str, show: Show) -> Iterator[Line]:
+def batch_lines(log: LogFile, name: str, show: Show) -> Iterator[DumpLine]:
     """Every batch of the file, and what is wrong with it."""
     position = 0
     expected_offset = -1
@@ -87,20 +87,20 @@ def batch_lines(log: LogFile, name: str, show: Show) -> Iterator[Line]:
             header = log.header(position)
         except BatchError as error:
             rest = log.size_bytes - position
-            yield Line(f"Found {rest} invalid bytes at the end of {name}: at position {position}, {error}", True)
+            yield DumpLine(f"Found {rest} invalid bytes at the end of {name}: at position {position}, {error}", True)
             return
         if show.is_visible(header):
             yield from _lines_of(log.read(position, header.size_bytes), header, position, show)
         if header.base_offset < expected_offset:
             text = f"{DAMAGED}: offsets go back from {expected_offset} to {header.base_offset} at position {position}"
-            yield Line(text, True)
+            yield DumpLine(text, True)
         expected_offset = header.last_offset + 1
         position += header.size_bytes
 
 
-def _lines_of(batch: bytes, header: BatchHeader, position: int, show: Show) -> Iterator[Line]:
+def _lines_of(batch: bytes, header: BatchHeader, position: int, show: Show) -> Iterator[DumpLine]:
     is_valid = checksum_matches(batch, header)
-    yield Line(_batch_line(header, position, is_valid), not is_valid)
+    yield DumpLine(_batch_line(header, position, is_valid), not is_valid)
     if show.records:
         yield from _record_lines(batch, header, position, show)
 
@@ -145,7 +145,7 @@ def _spelled(shown: dict[str, object]) -> str:
     return " ".join(f"{name}: {value}" for name, value in shown.items())
 
 
-def _record_lines(batch: bytes, header: BatchHeader, position: int, show: Show) -> Iterator[Line]:
+def _record_lines(batch: bytes, header: BatchHeader, position: int, show: Show) -> Iterator[DumpLine]:
     if header.is_control and not show.metadata:
         return
     try:
@@ -158,14 +158,14 @@ def _record_lines(batch: bytes, header: BatchHeader, position: int, show: Show) 
                 assert marker is not None, "there is a record"
                 kind = "COMMIT" if marker.is_commit else "ABORT"
                 parts.append(f"endTxnMarker: {kind} coordinatorEpoch: {marker.coordinator_epoch}")
-                yield Line(" ".join(parts))
+                yield DumpLine(" ".join(parts))
             elif show.data:
                 data, is_complaint = _data(record, show.types)
-                yield Line(" ".join([*parts, data] if data else parts), is_complaint)
+                yield DumpLine(" ".join([*parts, data] if data else parts), is_complaint)
             else:
-                yield Line(" ".join(parts))
+                yield DumpLine(" ".join(parts))
     except BatchError as error:
-        yield Line(f"| {DAMAGED}: the records of the batch at position {position} can't be read: {error}", True)
+        yield DumpLine(f"| {DAMAGED}: the records of the batch at position {position} can't be read: {error}", True)
 
 
 def _metadata(record: Record, header: BatchHeader) -> str:

@@ -1,8 +1,8 @@
-"""What a reader of committed records sees of a log: neither aborted nor open transactions, nor markers.
+"""The part of a log that a reader of committed records sees: no aborted or open transactions, no markers.
 
-Whether a batch was committed is told by the marker that its producer's transaction ends with, which may be in a later
-segment: so all segments of the log are gone through first, header by header. From the first transaction on that has no
-marker such a reader sees nothing; that is the last stable offset. Where a log is damaged what can't be read ends it.
+The marker that ends a transaction tells whether its batches were committed, and it may be in a later segment. So all
+segments of the log are read first, header by header. Such a reader sees nothing from the first transaction without a
+marker on; that is the last stable offset. A damaged log ends at the damage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ottla.protocol.batch_error import BatchError
 from ottla.protocol.records import BatchHeader
 
 
-class Committed:
+class CommittedBatches:
     """Which batches of a log are visible."""
 
     def __init__(self, segments: Iterable[Path]) -> None:
@@ -46,7 +46,7 @@ class Committed:
             position += header.size_bytes
 
     def _end(self, batch: bytes, header: BatchHeader) -> None:
-        """A marker, or what compaction has left of one, whose batches are gone then."""
+        """A marker, or one emptied by compaction, whose batches have gone."""
         with suppress(BatchError):
             marker = read_marker(batch, header)
             batches = self._open.pop(header.producer_id, [])

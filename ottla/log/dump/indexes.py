@@ -5,7 +5,7 @@
     .txnindex    one line for each aborted transaction
     .snapshot    one line for each producer
 
-A broker makes the first two anew when they don't fit, so what is wrong in them loses nothing.
+A broker rebuilds the first two if they don't fit, so an error in them loses nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from ottla.log.dump import DAMAGED, Line
+from ottla.log.dump import DAMAGED, DumpLine
 from ottla.log.dump.batches import LogFile
 from ottla.log.storage.producer_snapshot import decode_aborted, decode_producers
 from ottla.protocol.batch_error import BatchError
@@ -26,11 +26,11 @@ _INDEX_ENTRY: Final = struct.Struct(">Ii")
 _TIME_ENTRY: Final = struct.Struct(">qI")
 
 
-def index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> Iterator[Line]:
-    """An offset index, held against the log beside it."""
+def index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> Iterator[DumpLine]:
+    """An offset index, compared with the log beside it."""
     entries = list(_entries(_INDEX_ENTRY, path))
     if len(entries) * _INDEX_ENTRY.size != path.stat().st_size:
-        yield Line(f"{DAMAGED}: {path} ends in the middle of an entry", True)
+        yield DumpLine(f"{DAMAGED}: {path} ends in the middle of an entry", True)
     mismatches = []
     previous = -1, -1
     with path.with_suffix(".log").open("rb") as file:
@@ -40,17 +40,17 @@ def index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> Iterato
                 return  # from here on there is nothing but room
             offset = base_offset + relative_offset
             if shows_entries:
-                yield Line(f"offset: {offset} position: {position}")
+                yield DumpLine(f"offset: {offset} position: {position}")
             if (offset, position) <= previous:
-                yield Line(f"{DAMAGED}: entry {number} of {path} is not above the one before it", True)
+                yield DumpLine(f"{DAMAGED}: entry {number} of {path} is not above the one before it", True)
             previous = offset, position
             found = _last_offset_at(log, position)
             if found != offset:
                 mismatches.append((offset, found))
     if mismatches:
-        yield Line(f"Mismatches in :{path}", True)
+        yield DumpLine(f"Mismatches in :{path}", True)
         for offset, found in mismatches:
-            yield Line(f"  Index offset: {offset}, log offset: {found}", True)
+            yield DumpLine(f"  Index offset: {offset}, log offset: {found}", True)
 
 
 def _last_offset_at(log: LogFile, position: int) -> int | str:
@@ -60,11 +60,11 @@ def _last_offset_at(log: LogFile, position: int) -> int | str:
         return f"none ({error})"
 
 
-def time_index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> Iterator[Line]:
-    """A time index, held against the log beside it."""
+def time_index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> Iterator[DumpLine]:
+    """A time index, compared with the log beside it."""
     entries = list(_entries(_TIME_ENTRY, path))
     if len(entries) * _TIME_ENTRY.size != path.stat().st_size:
-        yield Line(f"{DAMAGED}: {path} ends in the middle of an entry", True)
+        yield DumpLine(f"{DAMAGED}: {path} ends in the middle of an entry", True)
     with path.with_suffix(".log").open("rb") as file:
         reached = _timestamps_by_last_offset(LogFile(file))
     previous = -1
@@ -73,15 +73,15 @@ def time_index_lines(path: Path, base_offset: int, *, shows_entries: bool) -> It
             return
         offset = base_offset + relative_offset
         if shows_entries:
-            yield Line(f"timestamp: {timestamp} offset: {offset}")
+            yield DumpLine(f"timestamp: {timestamp} offset: {offset}")
         if timestamp < previous:
-            yield Line(f"{DAMAGED}: entry {number} of {path} is older than the one before it", True)
+            yield DumpLine(f"{DAMAGED}: entry {number} of {path} is older than the one before it", True)
         previous = timestamp
         at = bisect_left(reached, offset, key=itemgetter(0))
         found = reached[at][1] if at < len(reached) else None
         if found != timestamp:
-            yield Line(f"Found timestamp mismatch in :{path}", True)
-            yield Line(f"  Index timestamp: {timestamp}, log timestamp: {'none' if found is None else found}", True)
+            yield DumpLine(f"Found timestamp mismatch in :{path}", True)
+            yield DumpLine(f"  Index timestamp: {timestamp}, log timestamp: {'none' if found is None else found}", True)
 
 
 def _timestamps_by_last_offset(log: LogFile) -> list[tuple[int, int]]:
@@ -98,24 +98,24 @@ def _timestamps_by_last_offset(log: LogFile) -> list[tuple[int, int]]:
     return found
 
 
-def aborted_lines(path: Path) -> Iterator[Line]:
+def aborted_lines(path: Path) -> Iterator[DumpLine]:
     """A transaction index."""
     aborted = decode_aborted(path.read_bytes())
     if aborted is None:
-        yield Line(f"{DAMAGED}: {path} is no transaction index of version 0", True)
+        yield DumpLine(f"{DAMAGED}: {path} is no transaction index of version 0", True)
         return
     for entry in aborted:
-        yield Line(
+        yield DumpLine(
             f"version: 0 producerId: {entry.producer_id} firstOffset: {entry.first_offset} "
             f"lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
         )
 
 
-def snapshot_lines(path: Path) -> Iterator[Line]:
+def snapshot_lines(path: Path) -> Iterator[DumpLine]:
     """A snapshot of producers."""
     producers = decode_producers(path.read_bytes())
     if producers is None:
-        yield Line(f"{DAMAGED}: {path} is no producer snapshot of version 1, or its checksum is wrong", True)
+        yield DumpLine(f"{DAMAGED}: {path} is no producer snapshot of version 1, or its checksum is wrong", True)
         return
     for producer in producers:
         first = producer.transaction_first_offset
@@ -131,7 +131,7 @@ def snapshot_lines(path: Path) -> Iterator[Line]:
                 f"lastOffset: {batch.last_offset} offsetDelta: {batch.last_offset - batch.first_offset} "
                 f"timestamp: {batch.timestamp}"
             )
-        yield Line(text.rstrip())
+        yield DumpLine(text.rstrip())
 
 
 def _entries(entry: struct.Struct, path: Path) -> Iterator[tuple[int, int]]:

@@ -43,7 +43,7 @@ DELETED: Final = "<DELETE>"
 
 
 class UnreadableError(ValueError):
-    """The record is none of its topic's. The text says why."""
+    """The record does not belong into its topic. The text says why."""
 
 
 class UnknownTypeError(ValueError):
@@ -86,7 +86,7 @@ def _decode(kind: type[Message], data: bytes, version: int) -> dict[str, Any]:
 
 
 def fields(message: Message, version: int) -> dict[str, Any]:
-    """What a message says in this version, by Kafka's names."""
+    """The fields of a message in this version, by Kafka's names."""
     fresh = type(message)()
     shown = {}
     for entry in message.LAYOUT:

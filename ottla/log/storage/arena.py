@@ -11,9 +11,9 @@ that can be half of what a batch costs. Two things spare the event loop that:
     block of 64 MiB   └──────────────────────┴─────────┴──────────────────┴────────────────────┘
                                              used      limit              made
 
-A writer asks before it goes beyond `limit`, and nobody but the writer touches what is before it: so what lies behind
+A writer asks before it writes beyond `limit`, and only the writer uses the memory before it. So the memory behind it
 can be given back to the system at any time, under the lock that asking takes. What is made and not written is bounded,
-for all logs together, by `SPARE_BYTES_MAX`, and nothing of it is there at rest: when nobody has asked for
+for all logs together, by `SPARE_BYTES_MAX`, and none of it is left at rest: when no writer has asked for
 `IDLE_SECONDS`, the thread gives all of it back, and ends. Where the system can't make pages ahead there is no thread,
 and a log gets them as it writes.
 
@@ -34,7 +34,7 @@ from typing import Final, NamedTuple, TypeAlias
 from weakref import ref
 
 _MIB: Final = 1024 * 1024
-#: How far a writer goes without asking: a huge page, so whoever gets one has all of it.
+#: How far a writer goes without asking: a huge page, so a writer gets it as a whole.
 STEP_BYTES: Final = 2 * _MIB
 #: The beginning of a log has no huge pages, or a partition with half a megabyte would take two.
 PLAIN_BYTES: Final = 4 * _MIB
@@ -56,7 +56,7 @@ class _Range(NamedTuple):
     end: int
 
 
-class _Kept(NamedTuple):
+class _ReturnedBlock(NamedTuple):
     """Memory that was given back: how far it was written to, and how far it has pages."""
 
     memory: mmap.mmap
@@ -65,7 +65,7 @@ class _Kept(NamedTuple):
 
 
 class Block:
-    """Memory of one chunk of a log. When nobody has it any more it goes back to the arena."""
+    """Memory of one chunk of a log. Without a reference to it, it goes back to the arena."""
 
     __slots__ = ("__weakref__", "_arena", "_asked_at", "capacity", "limit", "made", "memory")
 
@@ -106,7 +106,7 @@ class Arena:
         #: Blocks that may have pages behind their limit, by `id`.
         self._ahead: dict[int, ref[Block]] = {}
         #: Blocks that were given back. They may still be read.
-        self._kept: deque[_Kept] = deque()
+        self._kept: deque[_ReturnedBlock] = deque()
 
     def new_block(self, capacity: int, *, begins_log: bool) -> Block:
         """A block with room for so many bytes. Raises OSError. `begins_log`: the log is small still."""
@@ -118,7 +118,7 @@ class Arena:
         return Block(self, memory, plain_bytes, plain_bytes)
 
     def _kept_one(self, capacity: int, limit: int) -> Block | None:
-        """One that was given back, and that nobody reads any more."""
+        """A block that was given back, and has no readers any more."""
         with self._lock, suppress(IndexError):  # of those that were kept when this began, `give_back` may take some
             for _ in range(len(self._kept)):
                 kept = self._kept.popleft()
@@ -148,7 +148,7 @@ class Arena:
         called from anywhere.
         """
         self._ahead.pop(id(block), None)
-        kept = _Kept(block.memory, block.limit, block.made)
+        kept = _ReturnedBlock(block.memory, block.limit, block.made)
         if self._thread is not None and self._spare_bytes() + block.made <= SPARE_BYTES_MAX:
             self._kept.append(kept)
             if self.is_at_rest:  # by now
@@ -158,7 +158,7 @@ class Arena:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether there is no page that nobody has written to, and no thread that makes some."""
+        """Whether there are no unwritten pages, and no thread that makes some."""
         return self._thread is None
 
     def _spare_bytes(self) -> int:
@@ -185,7 +185,7 @@ class Arena:
         return self._thread is not None
 
     def _rest(self) -> None:
-        """Have the system take back all pages that nobody has written to. With the lock held."""
+        """Give all unwritten pages back to the system. With the lock held."""
         self._thread = None  # first, so that what others give back from now on is not kept
         self._drop_kept()
         for block in self._blocks_ahead():
@@ -230,7 +230,7 @@ def _free_pages(memory: mmap.mmap, start: int, end: int) -> None:
 
 
 def is_let_go(memory: mmap.mmap) -> bool:
-    """Whether nobody has a view of it: what somebody views can't be given another size."""
+    """Whether there is no view of it: memory with a view can't be resized."""
     try:
         memory.resize(len(memory))
     except BufferError:

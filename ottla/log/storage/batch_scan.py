@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
+from ottla.protocol.primitives import Buffer
 from ottla.protocol.records import BATCH_OVERHEAD, LOG_OVERHEAD, checksum_matches, read_header
-from ottla.protocol.varint import Buffer
 
 #: The beginning of a batch's header, as far as it is of interest here.
 _HEADER: Final = Struct(">qi4xb6xi8xq")

@@ -1,4 +1,4 @@
-"""What the cluster has to know again after a restart and no log tells: a file of changes, one a line, newest last.
+"""What a restarted cluster needs besides its logs: a file of changes, one a line, newest last.
 
     8c4f01aa {"format": 1}
     51e0c7d2 {"topic": "orders", "id": "MXf…", "configs": {"retention.ms": "1000"}, "replicas": [[1], [1]]}
@@ -10,10 +10,10 @@ is the one that counts; `kind` of a change is its first key. A line is handed to
 told of the change, and flushed soon after by the worker; nothing that depends on it counts as flushed before that. At a
 start the file is written anew when most of it is past.
 
-A last line without an end is one that a crash has torn: nobody was told, and it is cut off. So is, unless the broker
+A last line without an end was torn by a crash: no client was told of it, and it is cut off. So is, unless the broker
 was stopped as it should be, all from the first line on that has zeros in it: it had not been flushed when the machine
 went down. Any other line that is not right was changed from outside, and nothing is guessed about it. A file that
-could not be flushed takes no more changes: nobody knows then what of it is kept.
+could not be flushed takes no more changes: it is unknown then what of it is on disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ottla.protocol.crc32c import crc32c
 if TYPE_CHECKING:
     from ottla.events.stream import Stream
     from ottla.log.storage.file_operations import FileOperations
-    from ottla.log.storage.worker import Worker
+    from ottla.log.storage.worker import DiskWorker
 
 CLUSTER_FILE: Final = "cluster.journal"
 
@@ -48,7 +48,7 @@ class ClusterFileDamagedError(Exception):
 class ClusterFile:
     """The file of a data directory."""
 
-    def __init__(self, directory: str, worker: Worker, operations: FileOperations, events: Stream) -> None:
+    def __init__(self, directory: str, worker: DiskWorker, operations: FileOperations, events: Stream) -> None:
         self._path = f"{directory}/{CLUSTER_FILE}"
         self._worker = worker
         self._operations = operations

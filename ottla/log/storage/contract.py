@@ -1,4 +1,4 @@
-"""What a partition asks of whatever keeps its batches.
+"""The contract between a partition and the storage of its batches.
 
     segments   oldest ─▶ [0 … 41] [42 … 97] [98 … ] ◀─ active, the only one that grows
                                               ▲
@@ -27,7 +27,7 @@ from ottla.log.storage.segment import AbortedTransaction, Segment
 
 if TYPE_CHECKING:
     from ottla.log.producer_entry import ProducerEntry
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 
 class StorageError(Exception):
@@ -50,7 +50,7 @@ class LogState:
 
 
 class Replacement(Protocol):
-    """A segment in the making that is to take the place of others; nobody sees it before `commit`."""
+    """A new segment that will replace others; readers see it after `commit`."""
 
     @property
     def size_bytes(self) -> int:

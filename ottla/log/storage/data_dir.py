@@ -1,4 +1,4 @@
-"""The directory that holds everything: whose it is, what is in it, and in what state it was left.
+"""The data directory: the cluster it belongs to, its files, and how it was left.
 
     DIR/
         .lock                                locked by the process that uses it, whose id is in it
@@ -10,7 +10,7 @@
         cleaner-offset-checkpoint            up to where each was compacted; losing it costs work and nothing else
         orders-0/ …                          the logs: see `disk`
         orders-1.<random>-delete/            a log that is being deleted
-        payments-0.<random>-stray/           a log of no topic in that file; nobody touches it any more
+        payments-0.<random>-stray/           a log of no topic in that file; it is left alone
 
 The mark is taken away when the directory is opened, and put there when all logs are flushed and closed, so what is in
 it is true as long as it is there. Without it each log is recovered.
@@ -42,7 +42,7 @@ from ottla.log.storage.files import OpenFiles, describe, is_short_of_descriptors
 from ottla.log.storage.log_opening import describe_log, open_after_crash, open_clean
 from ottla.log.storage.removal import DELETE_SUFFIX, delete_directory, remove_directory, with_ending
 from ottla.log.storage.shared import Disk, FlushedLog
-from ottla.log.storage.worker import Then, Worker
+from ottla.log.storage.worker import DiskWorker, Then
 
 FORMAT: Final = 1
 META: Final = "meta.properties"
@@ -73,7 +73,9 @@ class DataDirRefused(Exception):
 class DataDir:
     """An open data directory."""
 
-    def __init__(self, path: Path, events: Stream, worker: Worker, files_max: int, operations: FileOperations) -> None:
+    def __init__(
+        self, path: Path, events: Stream, worker: DiskWorker, files_max: int, operations: FileOperations
+    ) -> None:
         self.path = str(path.absolute())
         self.events = events
         self._operations = operations
@@ -85,7 +87,7 @@ class DataDir:
         self.was_clean = False
         self._lock = DirectoryLock(self.path, operations)
         self._mark: Mapping[str, Any] = {}
-        #: Up to where logs are on the device, as the file has it, or will when the worker is done; None: nobody knows.
+        #: Up to where logs are on the device, as the file has it, or will when the worker is done; None: unknown.
         self._recovery_points: Mapping[tuple[str, int], int] | None = None
         self._cleaned_offsets: dict[tuple[str, int], int] = {}
         self._logs: dict[str, DiskStorage] = {}
@@ -204,14 +206,14 @@ class DataDir:
         return self._recovery_points is not None and self._recovery_points.get((topic_id, index), 0) > 0
 
     def _tell_progress(self) -> None:
-        """Recovery may take long; people want to know that it is going on."""
+        """Tell of a recovery, which may take long."""
         now = time.monotonic()
         if now - self._told_at >= _PROGRESS_SECONDS:
             self._told_at = now
             self.events.tell(Kind.LOGS_RECOVERING, logs=self._logs_known, logs_done=len(self._logs))
 
     def sort_out(self, names: set[str], deleted: Mapping[str, str]) -> None:
-        """After the cluster file was read, before any log is opened: finish deletions, and set aside what nobody knows.
+        """After the cluster file was read, before any log is opened: finish deletions, and set aside unknown logs.
 
         `names`: `<topic>-<partition>` with the topic's id behind a slash, of all there are. `deleted`: names of topics
         that are gone, by their ids.
@@ -266,7 +268,7 @@ class DataDir:
         self._names.discard(name)
 
     def _topic_id(self, name: str) -> str | None:
-        """What the log in a directory says whose it is."""
+        """The topic id in the directory of a log."""
         return checkpoints.decode_partition_metadata(read_file(f"{self.path}/{name}/{checkpoints.PARTITION_METADATA}"))
 
     def forget(self, topic: str, partitions: int) -> None:
@@ -377,7 +379,7 @@ class DataDir:
             self.release()
 
     def release(self) -> None:
-        """Let go of the directory as it is."""
+        """Unlock the directory as it is."""
         self._lock.release()
 
 

@@ -8,14 +8,14 @@
         leader-epoch-checkpoint        the epochs and where they began
         log-start-offset               where the log begins, if that is not where its first segment does
 
-The directory is made with the first batch, so a topic nobody writes to costs a line in the file of the cluster and no
-more. Names with an end of their own are on their way: `.deleted` out, `.swap.log` in, see `DiskReplacement`.
+The directory is made with the first batch, so a topic without records costs only a line in the file of the
+cluster. Files called `.deleted` are about to be removed, and `.swap.log` about to be put in place: `DiskReplacement`.
 
 Everything up to `flushed_offset` is on the device; a recovery after a crash looks only at what is beyond it. It moves
 when a segment is complete, which is flushed by the worker, when `flush` is called, and when the log is closed.
 
-What the system refuses while batches are written or flushed takes the log offline until the broker is started anew,
-for nobody knows then what is kept; so does a file that turns out not to hold what it did. Kafka: LocalLog, and
+A failure to write or flush batches takes the log offline until the broker is restarted, because it is unknown then what
+is on disk; so does a file that does not hold what it did. Kafka: LocalLog, and
 LogDirFailureChannel, which takes all logs of the directory offline.
 """
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from ottla.log.producer_entry import ProducerEntry
     from ottla.log.storage.segment import Segment
     from ottla.log.storage.shared import Disk
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """For calls without a continuation."""
 
 
 class DiskStorage:
@@ -195,7 +195,7 @@ class DiskStorage:
         return self._state
 
     def restore(self, state: LogState | None, snapshot_offset: int, producers: Sequence[ProducerEntry]) -> None:
-        """Take over what was found beside the batches; for who opens the log."""
+        """Take over what was found beside the batches; for `log_opening`."""
         self._state = state
         if state is not None:
             self._small_files.state_saved = state
@@ -365,7 +365,7 @@ class DiskStorage:
 
 
 def _ignore(_leader_epoch: int) -> None:
-    """Nobody keeps it."""
+    """For logs without a directory and without a cluster file."""
 
 
 def _reason(what: str, path: str, error: Exception) -> str:

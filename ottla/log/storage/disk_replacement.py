@@ -8,7 +8,7 @@
 
 Until 5 it must not be replaced itself: the next start could not tell which of two swaps came last, and their names may
 be the same. After a crash between 2 and 5 the next start looks whether the first of the others is there, which is the
-first to be removed. If so, they are all there, and nobody knows how much of the swap is: it goes. If not, 4 and 5 are
+first to be removed. If so, they are all there, and the swap, which may be incomplete, is removed. If not, 4 and 5 are
 done again. What is beside the log is renamed before it; a transaction index is there, be it empty, if one of the others
 has one, so that one under the last name is known to have arrived there. The worker goes by the directory as it was
 opened before 4, for that may be another topic's by the time it comes to it. Kafka: LocalLog.replaceSegments.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ottla.log.storage.file_operations import FileOperations
     from ottla.log.storage.segment import AbortedTransaction, Segment
     from ottla.log.storage.shared import Disk
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"
@@ -125,7 +125,7 @@ class DiskReplacement:
         except OSError as error:
             log.fail("replace segments in", log.directory, error)
         if self._old[-1].next_offset > log.flushed_offset:
-            log.flush_soon()  # until the first of them is removed it is they who count
+            log.flush_soon()  # until the first of them is removed they count, not the swap
         segment.stem = swap
         log.segments[first : first + len(self._old)] = [segment]
         for old in self._old:

@@ -3,9 +3,9 @@
     00000000000000000042.log   .index   .timeindex   .txnindex
 
 A batch is handed to the operating system before `append` returns, at the position where the segment ends, so what a
-failed write left behind is cut off or written over. What is read is held by who reads it, until it has left, and stays
-as it is whatever becomes of the file: a copy, or from `MAPPED_BYTES_MIN` on a mapping of the file, which costs less
-from there on. Nobody but the kernel touches those bytes, so a disk that fails under them ends one connection.
+failed write left behind is cut off or written over. A reader gets bytes that stay as they are, whatever happens
+to the file: a copy, or from `MAPPED_BYTES_MIN` on a mapping of the file, which costs less
+from there on. Only the kernel reads those bytes, so a disk that fails under them ends one connection.
 
 Files are opened when they are needed, see `files.OpenFiles`. A segment that is let go keeps its plain attributes, and
 writes down what its index files do not have yet. An index that turns out not to fit is made anew from the log. Bytes
@@ -29,7 +29,7 @@ from ottla.log.storage.sparse_index import SparseIndex
 
 if TYPE_CHECKING:
     from ottla.log.storage.batch_scan import FoundBatch
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 LOG_SUFFIX: Final = ".log"
 #: From this size on a mapping costs less than a copy, as measured.
@@ -96,9 +96,9 @@ class DiskSegment(Segment):
         self.was_used = False
         self._index: SparseIndex | None = None
         self._is_tail_unseen = False
-        #: The last batch, which readers who keep up ask for: offsets from the first on are in it, if it is known.
+        #: The last batch, for readers at the end of the log: offsets from the first on are in it, if it is known.
         self._tail_offset = self._tail_position = _NOWHERE
-        #: Whether it belongs to the log no more. Who still reads it is refused, and the log is as well as before.
+        #: Whether it has left the log. A reader that still has it is refused; the log is not affected.
         self.is_gone = False
         #: How many of `aborted` are in the file.
         self.aborted_saved = 0
@@ -256,7 +256,7 @@ class DiskSegment(Segment):
         return fd
 
     def _check_tail(self) -> None:
-        """The end is where it shows that a file was changed while nobody watched."""
+        """The end of the file shows whether it was changed from outside."""
         try:
             try:
                 self._check_from(self._load_index())

@@ -1,4 +1,4 @@
-"""The one door through which the data directory is changed.
+"""All changes of the data directory go through this class.
 
     operations.write_at(fd, data, position)     what storage asks for
         └─ operations.pwrite(…)                 what the system is asked for: one attribute for each call
@@ -8,8 +8,8 @@ of its own in the place of those attributes sees all that becomes of the directo
 so, and tests of disks that fail. Otherwise they are the system's own functions, so this costs nothing. Reading goes
 past it.
 
-What is made gets `file_mode` and `directory_mode`, less the process's umask. `share_as` opens both for whom a directory
-that was there before is open to.
+New files get `file_mode` and directories `directory_mode`, less the process's umask. `share_as` gives both the access
+rights of a directory that existed before.
 
 `write_file` puts a small file in place whole or not at all: written beside it, flushed, renamed. Kafka: Utils.
 atomicMoveWithFallback, CheckpointFile.
@@ -23,7 +23,7 @@ import stat
 from collections.abc import Callable
 from typing import Final
 
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 #: What is written beside a file before it takes that file's place.
 TEMPORARY_SUFFIX: Final = ".tmp"
@@ -50,7 +50,7 @@ class FileOperations:
         self.directory_mode = _OWNERS
 
     def share_as(self, directory: str) -> None:
-        """Let what is made from now on be open to whom that directory is open to."""
+        """Give new files and directories the access rights of that directory."""
         self.directory_mode = _OWNERS | stat.S_IMODE(os.stat(directory).st_mode) & 0o777
         self.file_mode = self.directory_mode & _NOT_EXECUTABLE
 

@@ -6,7 +6,7 @@ After a clean stop nothing of a log is read. What a partition needs of it stands
 After a crash every file is looked at, and what is beyond the recovery point is read and checked, batch by batch. The
 log ends before the first batch that is not right: that is where the crash was, and what follows was not acknowledged,
 or not flushed on a machine that went down. It is cut off, and the log says so. If it is not right *before* the recovery
-point, something was lost that had been flushed; nothing is cut then, and the log stays offline for people to look at.
+point, something was lost that had been flushed; nothing is cut then, and the log stays offline.
 Kafka: LogLoader, LogSegment.recover.
 """
 
@@ -103,7 +103,7 @@ def open_clean(disk: Disk, directory: str, topic_id: str, mark: Mapping[str, Any
 def open_after_crash(
     disk: Disk, directory: str, topic_id: str, recovery_offset: int | None, wall_ms: int
 ) -> DiskStorage:
-    """The log as its files tell it. One that can't be told is offline. `recovery_offset`: None if nobody knows it."""
+    """The log as its files tell it. A log that can't be read is offline. `recovery_offset`: None if it is unknown."""
     log = DiskStorage(disk, directory, topic_id, wall_ms)
     try:
         if not os.path.isdir(directory):
@@ -166,7 +166,7 @@ def _finish_swap(
     """A segment was about to take the place of others."""
     path, base = f"{directory}/{stem}", file_stem(base_offset)
     if base + LOG_SUFFIX in names:
-        remove_segment_files(operations, path)  # nobody knows whether it had been flushed; the others are all there
+        remove_segment_files(operations, path)  # it may not have been flushed; the others are all there
         return
     for name in names:
         if (found := _LOG_NAME.fullmatch(name)) and base_offset <= int(found[1]) < end_offset:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import mmap
 
     from ottla.log.producer_entry import ProducerEntry
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 _KIB: Final = 1024
 CHUNK_BYTES_FIRST: Final = 1 * _KIB
@@ -59,7 +59,7 @@ class _Chunk:
         self.start = start
         self.used = 0
         self.memory: bytearray | mmap.mmap
-        #: A large one's. Whoever reads it holds the memory, whoever may write to it this.
+        #: For a large chunk. Readers refer to its memory, the writer to the block.
         self._block: Block | None = None
         if capacity <= CHUNK_BYTES_SMALL:
             self.memory = bytearray(capacity)
@@ -263,7 +263,7 @@ class FrozenLog:
     """A log in memory as it was at one moment, for any number of logs to begin with."""
 
     segments: tuple[MemorySegment, ...]
-    """Copies that nobody writes to."""
+    """Copies without a writer."""
     state: LogState
     producers: tuple[ProducerEntry, ...]
     """As they were after the last batch."""
@@ -336,7 +336,7 @@ class MemoryStorage:
         return self._state
 
     def save_producers(self, offset: int, producers: Iterable[ProducerEntry]) -> None:
-        """Nothing: who reads this log again reads all of it."""
+        """Nothing to do: the producers are read from the batches again."""
 
     def load_producers(self) -> tuple[int, Sequence[ProducerEntry]] | None:
         producers, self._producers = self._producers, None

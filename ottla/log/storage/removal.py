@@ -59,7 +59,7 @@ def delete_directory(directory: str, disk: Disk) -> None:
 
 
 def remove_directory(doomed: str, disk: Disk) -> None:
-    """Have the worker remove a directory that nobody knows any more."""
+    """Have the worker remove a directory that has been renamed."""
 
     def then(error: Exception | None) -> None:
         if error is not None:

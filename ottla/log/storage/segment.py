@@ -10,7 +10,7 @@ size. A batch is known by the position of its first byte. Three questions lead t
 Finding a batch by its *last* offset is what makes compacted logs work, where offsets are missing. Timestamps are those
 of the records, as Kafka's: a segment whose records have none counts by the time it was last written.
 
-What this class knows it keeps in plain attributes, so that a log that nobody touches costs no look at its bytes. A
+What this class knows it keeps in plain attributes, so that an idle log costs no look at its bytes. A
 storage derives from it, and adds where the bytes are and what finds them. Kafka: LogSegment, OffsetIndex, TimeIndex,
 TransactionIndex.
 """
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from ottla.protocol.varint import Buffer
+    from ottla.protocol.primitives import Buffer
 
 #: Kafka's index.interval.bytes.
 INDEX_INTERVAL_BYTES: Final = 4096

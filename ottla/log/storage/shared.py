@@ -11,7 +11,7 @@ from ottla.log.storage.files import OpenFiles
 if TYPE_CHECKING:
     from ottla.events.stream import Stream
     from ottla.log.storage.file_operations import FileOperations
-    from ottla.log.storage.worker import Then, Worker
+    from ottla.log.storage.worker import DiskWorker, Then
 
 
 class FlushedLog(Protocol):
@@ -43,7 +43,7 @@ class Disk:
     """What the logs of a data directory share."""
 
     files: OpenFiles
-    worker: Worker
+    worker: DiskWorker
     events: Stream
     #: Has on the device which topics and directories there are. Raises OSError.
     sync_cluster: Callable[[], None] = _nothing

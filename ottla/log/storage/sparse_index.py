@@ -58,7 +58,7 @@ class SparseIndex:
 
     @property
     def size_bytes(self) -> int:
-        """Of memory, for who has to bound it."""
+        """The memory it takes."""
         return (len(self._entries) + len(self._times)) * _ENTRY_BYTES
 
     def add(self, relative_last_offset: int, position: int, size: int, max_timestamp: int, max_so_far: int) -> bool:

@@ -1,9 +1,8 @@
-"""What would hold the event loop too long, done in a thread beside it: flushing files and removing them.
+"""Work that would block the event loop too long, done in a thread: flushing and removing files.
 
-One thing after the other, in the order they were asked for. When one is done, `then` is called in the loop with what
-went wrong, or None. What raises anything but OSError is a bug of ours: it is told to `then` like the rest, and said in
-the log. Neither it nor a `then` that raises keeps the next thing from being done. Without a loop, in tests and tools,
-everything is done at once.
+Jobs are done one after the other, in the order of the calls. When one is done, `then` is called in the loop with its
+error, or None. An error that is no OSError is a bug: `then` gets it as well, and the log tells of it. Neither such an
+error nor a `then` that raises stops the next job.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ Work: TypeAlias = Callable[[], None]
 Then: TypeAlias = Callable[[Exception | None], None]
 
 
-class Worker(Protocol):
-    """Who does such work."""
+class DiskWorker(Protocol):
+    """Does such work, in a thread or, in tests, at once."""
 
     def do(self, work: Work, then: Then) -> None:
         """Do it later, or now."""
@@ -35,18 +34,18 @@ class Worker(Protocol):
         """Return when all that was asked for is done, and every `then` called."""
 
 
-class _Job(NamedTuple):
+class _Queued(NamedTuple):
     work: Work
     then: Then
 
 
-class ThreadWorker:
-    """A thread, which is begun with the first job and ends with `close`."""
+class DiskThread:
+    """A thread that is started with the first job and ends with `close`."""
 
     def __init__(self, loop: AbstractEventLoop, events: Stream) -> None:
         self._loop = loop
         self._events = events
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[Then, Exception | None]] = queue.SimpleQueue()
         self._undone = 0
         self._thread: threading.Thread | None = None
@@ -57,14 +56,14 @@ class ThreadWorker:
             self._finish(then, self._outcome(work))
             return
         self._undone += 1
-        self._jobs.put(_Job(work, then))
+        self._jobs.put(_Queued(work, then))
 
     def drain(self) -> None:
         while self._undone:
             self._finish(*self._done.get())
 
     def close(self) -> None:
-        """Do what there is to do, and end the thread."""
+        """Finish all jobs, and end the thread."""
         self.drain()
         if self._thread is not None:
             self._jobs.put(None)
@@ -72,7 +71,7 @@ class ThreadWorker:
             self._thread = None
 
     def _begin(self) -> bool:
-        """Begin the thread. The machine may have none left: then all waits for the disk until it has."""
+        """Start the thread. If the machine has none left, the event loop does the jobs itself until it has."""
         thread = threading.Thread(target=self._run, name="ottla-disk", daemon=True)
         try:
             thread.start()
@@ -90,7 +89,7 @@ class ThreadWorker:
                 continue
 
     def _finish_done(self) -> None:
-        """In the loop: call what is to be called for all jobs that are done."""
+        """In the loop: call `then` for all jobs that are done."""
         while self._undone:
             try:
                 then, error = self._done.get_nowait()

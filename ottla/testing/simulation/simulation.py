@@ -16,9 +16,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from random import Random
 from typing import Any, Final, TypeVar
 
+from ottla.broker.lifecycle.platform import Platform
 from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.reporting.structured_log import make_log
+from ottla.control.attached.controlled_broker import ControlledBroker
 from ottla.settings.settings import Settings
 from ottla.testing.broker import TEST_SETTINGS, setting_text
 from ottla.testing.simulation.loop import SimulatedLoop
@@ -78,13 +80,14 @@ class Simulation:
             loop.close()
 
     async def _tell(self, loop: SimulatedLoop, story: Callable[[SimulatedBroker], Coroutine[Any, Any, T]]) -> T:
-        server = self._make_server(loop)
+        broker = self._make_broker(loop)
+        server = broker.server
         is_ready = loop.create_future()
         running = loop.create_task(server.run(on_ready=lambda: is_ready.set_result(None)), name="broker")
         await asyncio.wait([running, is_ready], return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             running.result()
-        kafka = SimulatedBroker(server, loop)
+        kafka = SimulatedBroker(broker, loop)
         try:
             told = await story(kafka)
             kafka.check_faults()
@@ -95,18 +98,21 @@ class Simulation:
             server.stop()
             await running
 
-    def _make_server(self, loop: SimulatedLoop) -> Server:
+    def _make_broker(self, loop: SimulatedLoop) -> ControlledBroker:
         settings = Settings(self._settings)
         looks = iter(range(2**63))
-        return Server(
+        server = Server(
             settings,
             endpoints=read_endpoints(settings, default="127.0.0.1:9092"),
             node_count=self._nodes,
-            clock=SimulatedClock(loop),
             log=make_log(self._log_level, "console"),
-            random_source=Random(f"broker {self.seed}"),
-            stopwatch=lambda: next(looks) * _LOOK_S,
+            platform=Platform(
+                clock=SimulatedClock(loop),
+                stopwatch=lambda: next(looks) * _LOOK_S,
+                random_source=Random(f"broker {self.seed}"),
+            ),
         )
+        return ControlledBroker(server)
 
 
 def _end_tasks(loop: SimulatedLoop) -> None:

@@ -26,7 +26,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.record_building import build_batch
 from tests.broker.scene import WALL_MS, Scene
-from tests.coordinator.actors import Actor, fetches
+from tests.coordinator.actors import Actor, classic, fetches
 from tests.coordinator.node import Answered
 from tests.support.told import Told
 
@@ -330,7 +330,7 @@ async def test_a_full_disk_leaves_the_group_as_it_was() -> None:
         scene.coordination.resign(0, node_id=1)
         await scene.load(node_id=2)
         assert await scene.committed(node_id=2) == 7
-        (group,) = scene.coordinator(2).groups
+        group = classic(*scene.coordinator(2).groups)
         assert (group.generation_id, group.members[ana.member_id].assignment) == (1, b"orders-0")
 
 

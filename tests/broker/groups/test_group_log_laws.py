@@ -20,6 +20,7 @@ from ottla.log.partition import Partition
 from ottla.protocol.record_building import build_batch
 from ottla.protocol.record_reading import read_records
 from ottla.protocol.records import read_header
+from tests.coordinator.actors import classic
 from tests.coordinator.classic.test_walks import Walk, committed, persisted
 from tests.log.partitions import HOUR_MS, NOW_MS, new_partition
 
@@ -79,7 +80,7 @@ def read_back(log: Partition, now_ms: int) -> Group | None:
     shard = GroupShard(0, GroupConfig(), now_ms)
     for _ in replay_log(log, shard):
         pass
-    return shard.machines.get("group")
+    return classic(shard.machines["group"]) if shard.machines else None
 
 
 def without_shell(group: Group | None) -> Group | None:

@@ -39,6 +39,7 @@ from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
 from ottla.protocol.messages.produce import ProduceRequest
 from ottla.protocol.messages.sync_group import SyncGroupRequest
 from ottla.purgatory import VirtualClock
+from tests.coordinator.actors import classic
 from tests.support.batches import batch
 from tests.support.client import API, Client
 from tests.support.running_broker import RunningBroker
@@ -189,7 +190,9 @@ class TestGroup:
             self.join(ana, "sick")
             self.join(cy, "sound")
             bo.send(self.join_request("sick"), 3)
-            broker.wait_until("Bo waits for Ana", lambda: [g for g in broker.coordinator.groups if g.rebalance])
+            broker.wait_until(
+                "Bo waits for Ana", lambda: [g for g in broker.coordinator.groups if classic(g).rebalance]
+            )
             poison, well = HeartbeatRequest("sick", 1, "poison"), HeartbeatRequest("sick", 1, "well")
             for request in (poison, well, poison):
                 ana.send(request, 3)

@@ -387,7 +387,7 @@ def test_reassigned_partitions_stay_where_they_are(restarts: Restarts) -> None:
         create(client, "orders", 2)
         produce(client, "orders", batch_of(5))
         reassign(client, 0, 2, 1)
-        broker.run(broker.server.stop_node(3))
+        broker.run(broker.controlled.nodes.stop(3))
         reassign(client, 1, 3)
         assert replicas(broker) == [[2, 1], [3, 2]]
     with restarts.broker(nodes=3) as broker, Client(broker.bootstrap_on(2, "PLAINTEXT")) as client:

@@ -87,7 +87,7 @@ def client(broker: RunningBroker) -> Iterator[Client]:
 
 
 def intercept(broker: RunningBroker, interceptor: Interceptor | None) -> None:
-    broker.look(lambda: broker.server.intercept(interceptor))
+    broker.look(lambda: broker.server.shared.routes.intercept(interceptor))
 
 
 def create(name: str) -> CreateTopicsRequest:

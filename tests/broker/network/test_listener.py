@@ -13,7 +13,7 @@ import pytest
 import uvloop
 
 from ottla.broker.lifecycle.server import Server
-from ottla.broker.lifecycle.sockets import Doors
+from ottla.broker.lifecycle.sockets import Sockets
 from ottla.broker.network import listener
 from ottla.broker.network.call import Call
 from ottla.broker.network.connection import Connection
@@ -24,6 +24,9 @@ from ottla.broker.reporting.log_lines import LogLines
 from ottla.broker.reporting.structured_log import make_log
 from ottla.cluster.address import Address, MachineRefused
 from ottla.cluster.failover import NodeState
+from ottla.control.api.attachment import ControlApi
+from ottla.control.attached.controlled_broker import ControlledBroker
+from ottla.control.changes.node_switch import NodeSwitch
 from ottla.events.kind import Kind
 from ottla.settings.settings import Settings
 from tests.broker.scene import Log, Scene
@@ -88,7 +91,7 @@ def test_an_address_that_somebody_else_listens_on_meanwhile_is_refused_in_a_line
         rival.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         rival.bind(("127.0.0.1", 0))
 
-        class Slow(Doors):
+        class Slow(Sockets):
             async def accept(self) -> None:
                 rival.listen()
                 await super().accept()
@@ -97,8 +100,9 @@ def test_an_address_that_somebody_else_listens_on_meanwhile_is_refused_in_a_line
         listen, control = (busy, free) if option == "--listen" else (free, busy)
         settings = Settings({})
         endpoints = read_endpoints(settings, [str(listen)])
-        server = Server(settings, endpoints=endpoints, control=control, log=Log())
-        server._doors = Slow(endpoints, server._shared)
+        server = Server(settings, endpoints=endpoints, log=Log())
+        server.sockets = Slow(endpoints, server.shared)
+        server.attach(ControlApi(ControlledBroker(server), control))
         with pytest.raises(MachineRefused, match=f"{option}: cannot listen on {busy}: Address already in use"):
             runner.run(server.run(on_ready=lambda: pytest.fail("it is not ready")))
 
@@ -107,7 +111,7 @@ async def test_a_node_whose_address_is_taken_when_it_comes_back_stays_down(monke
     """Whoever wants it back is told why; it can be tried again."""
     settings = Settings({})
     server = Server(settings, endpoints=read_endpoints(settings, ["127.0.0.1:0"]), node_count=2, log=Log())
-    ready = asyncio.Event()
+    nodes, ready = NodeSwitch(server), asyncio.Event()
 
     async def taken(_server: asyncio.Server) -> None:
         raise OSError(errno.EADDRINUSE, "taken")
@@ -115,12 +119,12 @@ async def test_a_node_whose_address_is_taken_when_it_comes_back_stays_down(monke
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.run(on_ready=ready.set))
         await ready.wait()
-        await server.stop_node(2)
+        await nodes.stop(2)
         with monkeypatch.context() as patched:
             patched.setattr(listener, "listen", taken)
             with pytest.raises(MachineRefused, match="Address already in use"):
-                await server.start_node(2)
-        assert server.node_state(2) is not NodeState.UP
-        await server.start_node(2)
-        assert server.node_state(2) is NodeState.UP
+                await nodes.start(2)
+        assert nodes.state(2) is not NodeState.UP
+        await nodes.start(2)
+        assert nodes.state(2) is NodeState.UP
         server.stop()

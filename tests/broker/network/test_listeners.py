@@ -88,12 +88,12 @@ def test_node_that_stops_and_starts_does_so_on_all_its_listeners() -> None:
         held = {name: broker.bootstrap_on(2, name) for name in ("A", "B")}
         clients = [Client(address) for address in held.values()]
         broker.wait_until("both are in", lambda: broker.server.connection_counts == {1: 0, 2: 2})
-        broker.run(broker.server.stop_node(2, hard=True))
+        broker.run(broker.controlled.nodes.stop(2, hard=True))
         assert broker.look(lambda: broker.server.connection_counts) == {1: 0, 2: 0}
         for address in held.values():
             with pytest.raises(ConnectionRefusedError):
                 Client(address)
-        broker.run(broker.server.start_node(2))
+        broker.run(broker.controlled.nodes.start(2))
         for name, address in held.items():
             with Client(address) as client:
                 ports = [node.port for node in client.ask(MetadataRequest([]), 8).brokers]

@@ -243,10 +243,10 @@ def pace() -> Iterator[Pace]:
 
 
 def begin(scene: LogScene, topic: Topic, pace: Pace) -> list[bytes | None]:
-    """Have a worker append a batch that it looks at in more than one slice; what it answers will be in the list."""
+    """Append a batch in a task that is suspended while it looks at it; what it answers will be in the list."""
     body, answers = produce_request(topic, batch_of(1_500)).encode(7), list[bytes | None]()
     pace.run(lambda: answers.append(answer_plain(body, 0, 7, scene.nodes[1])))
-    assert answers == [], "it took no breath"
+    assert answers == [], "it was not suspended"
     return answers
 
 
@@ -288,9 +288,9 @@ def test_on_the_long_way_what_changes_while_a_batch_is_unpacked_counts_too(
     topic = scene.cluster.create_topic("orders", [[1, 2]], {"min.insync.replicas": "2"})
     packed = build_batch_of([Record(0, TIMESTAMP, b"k", b"v")], base_offset=0, compression=CompressionType.GZIP)
     body, answers = produce_request(topic, packed).encode(7), list[bytes | None]()
-    # A brief call takes its first breath where the batch is unpacked.
+    # A brief call is suspended first where the batch is unpacked.
     pace.run(lambda: answers.append(go_long(scene, body, 7, is_brief=True)))
-    assert answers == [], "it took no breath"
+    assert answers == [], "it was not suspended"
     if change == "another node leads":
         topic.placements[0].leader_id = 2
     else:

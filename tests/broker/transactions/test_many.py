@@ -11,7 +11,7 @@ from ottla.broker.transactions import markers
 from ottla.broker.upkeep import background
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
 from ottla.coordinator.transactions.states import TransactionState
-from ottla.pacing import ANSWER_ELEMENTS_MAX, charge_elements, pace
+from ottla.pacing import pace
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from ottla.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -24,8 +24,8 @@ _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 
 
 @pytest.fixture(autouse=True)
-def short_of_breath(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every place where work may be left is one where it is."""
+def suspended_wherever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task is suspended wherever it may be."""
     monkeypatch.setattr(pace, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(background, "SLICE_SECONDS", 0.0)
 
@@ -150,17 +150,3 @@ async def test_many_partitions_of_one_transaction_are_taken_a_few_at_a_time() ->
             assert turns > partitions // 16, type(request).__name__
         await scene.settle()
         assert await scene.state() == ("CompleteCommit", 0)
-
-
-async def test_what_a_request_has_cost_is_not_held_against_the_coordinator() -> None:
-    """The worker that writes a transaction down may have worked for a request before that had all it may have."""
-    async with running() as scene:
-        names = [f"topic-{number}" for number in range(20)]
-        for name in names:
-            scene.create(name, partitions=10)
-        await scene.begin()
-        scene.services.pace.run(lambda: charge_elements(ANSWER_ELEMENTS_MAX))
-        topics = [_Topic(name, list(range(10))) for name in names]
-        answer = await scene.tell(AddPartitionsToTxnRequest(None, ID, *scene.producer, topics), 3)
-        results = answer.results_by_topic_v3_and_below
-        assert {p.partition_error_code for topic in results for p in topic.results_by_partition} == {ErrorCode.NONE}

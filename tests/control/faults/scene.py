@@ -22,17 +22,17 @@ from tests.support.running_broker import RunningBroker
 
 def faults_of(broker: RunningBroker) -> Faults:
     """The engine, made in the broker's thread."""
-    return broker.look(lambda: broker.server.faults)
+    return broker.look(lambda: broker.controlled.faults)
 
 
 def fault(broker: RunningBroker, **wish: Any) -> Fault:
     """Set a fault."""
-    return broker.look(lambda: broker.server.faults.set(wish))
+    return broker.look(lambda: broker.controlled.faults.set(wish))
 
 
 def hold(broker: RunningBroker, **wish: Any) -> Fault:
     """Hold requests."""
-    return broker.look(lambda: broker.server.faults.hold(wish))
+    return broker.look(lambda: broker.controlled.faults.hold(wish))
 
 
 def create(client: Client, *names: str, partitions: int = 2) -> None:

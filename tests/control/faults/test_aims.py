@@ -212,7 +212,7 @@ def test_what_makes_no_sense_is_refused(broker: RunningBroker, wish: dict[str, A
     with pytest.raises(BadFault) as raised:
         fault(broker, **wish)
     assert said in str(raised.value)
-    assert broker.server.faults.all == {}
+    assert broker.controlled.faults.all == {}
 
 
 def test_a_broker_of_one_node_has_no_other_to_name() -> None:

@@ -19,13 +19,13 @@ HEARTBEAT = struct.pack(">hh", 12, 0)
 
 def is_in_the_way(broker: RunningBroker) -> bool:
     """Whether requests go anywhere but straight to their handlers."""
-    route = broker.server._shared.routes.find(HEARTBEAT)
+    route = broker.server.shared.routes.find(HEARTBEAT)
     return route.handle is not route.handler
 
 
 def turns_away(broker: RunningBroker) -> bool:
     """Whether those who connect are looked at."""
-    return broker.server._shared.on_connected is not None
+    return broker.server.shared.on_connected is not None
 
 
 def test_nobody_stands_in_the_way_before_and_after(broker: RunningBroker, client: Client) -> None:

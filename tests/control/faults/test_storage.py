@@ -84,7 +84,7 @@ def test_commit_that_is_not_written_is_gone_with_its_coordinator() -> None:
             fault(broker, group="kitchen", partition=0, lose_record=True, once=True)
             assert commit(client, "kitchen", "orders", {0: 7}) == {0: 0}
             assert committed(client, "kitchen", "orders", 0) == 7
-        broker.run(broker.server.stop_node(coordinator))
+        broker.run(broker.controlled.nodes.stop(coordinator))
         with Client(addresses[2 - coordinator]) as client:
             broker.wait_until(
                 "it is loaded",

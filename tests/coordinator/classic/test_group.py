@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from ottla.coordinator.classic.describe import listed
 from ottla.coordinator.classic.events import DescribeRequested
 from ottla.coordinator.classic.group import Group
 from ottla.coordinator.classic.member import Member
 from ottla.coordinator.classic.members import add, remove, replace_id
 from ottla.coordinator.classic.states import GroupState
+from ottla.coordinator.groups.kinds import KINDS
+from ottla.coordinator.groups.listing import listed
 from ottla.coordinator.runtime.effects import Disarm, Ended
 from ottla.coordinator.runtime.events import Unloaded
 from ottla.protocol.errors import ErrorCode
@@ -236,7 +237,7 @@ def groups_in_all_states() -> list[Group]:
 )
 def test_listing_with_filters(states: list[str], types: list[str], found: set[str]) -> None:
     """By state, trimmed and whatever the case; by type; an unknown value lets nothing pass, no value everything."""
-    listing = listed(groups_in_all_states(), ListGroupsRequest(states, types))
+    listing = listed(groups_in_all_states(), ListGroupsRequest(states, types), KINDS)
     assert {group.group_id for group in listing} == found
 
 
@@ -244,4 +245,5 @@ def test_listing_a_simple_group() -> None:
     """Without a type; Empty, as ids that were handed out are no members."""
     group = new_group()
     perform(group, 0, Actor("ana").joins()())
-    assert listed([group], ListGroupsRequest()) == [ListGroupsResponse.ListedGroup("group", "", "Empty", "classic")]
+    (found,) = listed([group], ListGroupsRequest(), KINDS)
+    assert found == ListGroupsResponse.ListedGroup("group", "", "Empty", "classic")

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from ottla.coordinator.classic.events import DescribeRequested, Request
+from ottla.coordinator.classic.events import DescribeRequested, JoinRequested, Request
 from ottla.coordinator.config import GroupConfig
-from ottla.coordinator.groups.refusals import REFUSALS, Outside, refusal
+from ottla.coordinator.groups.kinds import KINDS
+from ottla.coordinator.groups.refusals import all_requests
+from ottla.coordinator.kinds.outside import Outside
 from ottla.coordinator.offsets import removal
 from ottla.coordinator.offsets.events import DeleteRequested, OffsetDeleteRequested, OffsetFetchRequested
 from ottla.coordinator.runtime.events import TopicChange
@@ -20,10 +22,14 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.list_groups import ListGroupsRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.protocol.messages.offset_fetch import OffsetFetchRequest
-from tests.coordinator.actors import Actor, Line, fetches
-from tests.coordinator.node import MemoryLog, Node, running_node
+from tests.coordinator.actors import Actor, Line, classic, fetches
+from tests.coordinator.node import Answered, MemoryLog, Node, running_node
+from tests.coordinator.rota import row
+from tests.coordinator.rota.machine import EnlistRequested
 from tests.coordinator.runtime.test_owner import make_stable
 
+registered = row.registered
+REQUESTS = all_requests(KINDS)
 ORDERS_0 = {("orders", 0): 7}
 
 
@@ -70,17 +76,17 @@ def error_of(response: Any) -> int:
 
 #: By request, in the order of `Outside`; "-": goes on to the next.
 EXPECTED = """
-                          NOT_STARTED  EMPTY_GROUP_ID  BAD_SESSION_TIMEOUT  NOT_COORDINATOR  LOADING  ABSENT  FAILED
-JoinRequested             15           24              26                   16               14       25      -1
-SyncRequested             15           24              -                    16               14       25      -1
-HeartbeatRequested        15           24              -                    16               0        25      -1
-LeaveRequested            15           24              -                    16               14       25      -1
-OffsetCommitRequested     15           -               -                    16               14       69      -1
-TxnOffsetCommitRequested  15           24              -                    16               14       69      -1
-OffsetFetchRequested      15           -               -                    16               14       0       -1
-OffsetDeleteRequested     15           24              -                    16               14       69      -1
-DescribeRequested         15           -               -                    16               14       69      -1
-DeleteRequested           15           -               -                    16               14       69      -1
+                         NOT_STARTED EMPTY_GROUP_ID BAD_SESSION_TIMEOUT NOT_COORDINATOR LOADING ABSENT OTHER_KIND FAILED
+JoinRequested            15          24             26                  16              14      25     23         -1
+SyncRequested            15          24             -                   16              14      25     25         -1
+HeartbeatRequested       15          24             -                   16              0       25     25         -1
+LeaveRequested           15          24             -                   16              14      25     25         -1
+OffsetCommitRequested    15          -              -                   16              14      69     -          -1
+TxnOffsetCommitRequested 15          24             -                   16              14      69     -          -1
+OffsetFetchRequested     15          -              -                   16              14      0      -          -1
+OffsetDeleteRequested    15          24             -                   16              14      69     -          -1
+DescribeRequested        15          -              -                   16              14      69     69         -1
+DeleteRequested          15          -              -                   16              14      69     -          -1
 """
 
 
@@ -89,22 +95,22 @@ def cells() -> list[Any]:
     found = []
     for line in lines:
         name, *row = line.split()
-        (kind,) = [kind for kind in REFUSALS if kind.__name__ == name]
+        (kind,) = [kind for kind in REQUESTS if kind.__name__ == name]
         for outside, cell in zip(header.split(), row, strict=True):
             found.append(pytest.param(kind, Outside[outside], cell, id=f"{name}-{outside}"))
-    assert len(found) == len(REFUSALS) * len(Outside)
+    assert len(found) == len(REQUESTS) * len(Outside)
     return found
 
 
 @pytest.mark.parametrize(("kind", "outside", "expected"), cells())
-async def test_refusals(kind: type[Request], outside: Outside, expected: str) -> None:
+async def test_refusals(kind: type[Request], outside: Outside, expected: str, registered: None) -> None:
     """What a request is answered that doesn't get to a group; nothing is left behind by any of them."""
     if expected == "-":
-        assert REFUSALS[kind][outside] is None
+        assert REQUESTS[kind].errors[outside] is None
         return
     if outside is Outside.FAILED:  # what leads there is in tests/broker/lifecycle/test_failures.py
         event: Any = requests()[kind]()
-        assert error_of(refusal("group", event, outside)) == int(expected)
+        assert error_of(REQUESTS[kind].refusal("group", event, outside)) == int(expected)
         return
     async with running_node() as node:
         line = requests()[kind]
@@ -116,11 +122,14 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
             node.coordinator.runtime.start_loading(node.group_partition)
         elif outside is Outside.BAD_SESSION_TIMEOUT:
             line = known().joins(session_timeout_ms=5_999)
+        elif outside is Outside.OTHER_KIND:
+            node.coordinator.submit("group", EnlistRequested(Answered(), "ana", "orders"))
         answer = node.ask(line, "" if outside is Outside.EMPTY_GROUP_ID else "group")
         assert answer.done(), "it is refused at once"
         assert error_of(answer.result()) == int(expected)
-        assert node.coordinator.groups == []
-        assert node.tasks == set()
+        if outside is not Outside.OTHER_KIND:
+            assert node.coordinator.groups == []
+            assert node.tasks == set()
 
 
 @pytest.mark.parametrize(
@@ -132,12 +141,13 @@ async def test_refusals(kind: type[Request], outside: Outside, expected: str) ->
         (Outside.NOT_COORDINATOR, ""),
         (Outside.LOADING, ""),
         (Outside.ABSENT, "made up"),
+        (Outside.OTHER_KIND, ""),
         (Outside.FAILED, "made up"),
     ],
 )
 async def test_whose_join_was_refused(outside: Outside, member_id: str) -> None:
     """The answer repeats the member id, unless the group's partition isn't there."""
-    response: Any = refusal("group", known().joins()(), outside)  # type: ignore[arg-type]
+    response: Any = REQUESTS[JoinRequested].refusal("group", known().joins()(), outside)
     assert response.member_id == member_id
 
 
@@ -266,7 +276,7 @@ async def test_a_group_moves_to_another_node(ana: Actor, bo: Actor) -> None:
         assert (await second.ask(bo.syncs())).assignment == b"bo"
         assert (await second.ask(lambda: fetches(("orders", 0)))).topics[0].partitions[0].committed_offset == 7
         await second.advance(10_000)
-        (group,) = second.coordinator.groups
+        group = classic(*second.coordinator.groups)
         assert not group.members, "their sessions began with the load"
 
 
@@ -342,7 +352,7 @@ async def test_a_load_that_is_given_up_leaves_nothing_behind(ana: Actor, how: st
         loading = node.coordinator.runtime.start_loading(0)
         loading.shard.replay_all(node.log.records(0))
         next(node.coordinator.runtime.finish_loading(0, loading))
-        assert loading.owners["group"].machine.members
+        assert classic(loading.owners["group"].machine).members
         if how == "unload":
             node.coordinator.runtime.unload(0)
         elif how == "load anew":
@@ -506,4 +516,4 @@ async def test_many_groups_many_members() -> None:
         assert len(node.tasks) == 20
         for group in node.coordinator.groups:
             group.check()
-            assert len(group.members) == 50
+            assert len(classic(group).members) == 50

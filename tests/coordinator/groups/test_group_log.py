@@ -26,7 +26,7 @@ from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
 from ottla.protocol.primitives import ZERO_UUID, DecodeError
 from ottla.testing.playbook import Is, Playbook
-from tests.coordinator.actors import Actor, bring_in, new_group, perform, protocols
+from tests.coordinator.actors import Actor, bring_in, classic, new_group, perform, protocols
 
 CONFIG = GroupConfig()
 GROUP_KEY = bytes.fromhex("0002 0001 67")
@@ -70,7 +70,7 @@ def test_offset_records(committed: CommittedOffset, value: str) -> None:
     """The newest form, unless the offset has an expiry of its own, which only the oldest can say."""
     record = offset_record("g", "t", 3, committed)
     assert record == (OFFSET_KEY, bytes.fromhex(value))
-    assert replayed(record).machines["g"].offsets.committed == {"t": {3: committed}}
+    assert classic(replayed(record).machines["g"]).offsets.committed == {"t": {3: committed}}
 
 
 @given(
@@ -156,7 +156,7 @@ def test_group_record_with_other_assignments() -> None:
     """Those of the leader, before the members have them; whoever gets none gets nothing."""
     group = stable_group()
     assert group_record(group, {"m": b"new"})[1] != group_record(group)[1]
-    (member,) = replayed(group_record(group, {})).machines["g"].members.values()
+    (member,) = classic(replayed(group_record(group, {})).machines["g"]).members.values()
     assert member.assignment == b""
 
 
@@ -195,7 +195,7 @@ def test_every_version_of_a_group_is_read(version: int) -> None:
     """What a version does not say: since when, the rebalance timeout (then the session's), the instance."""
     member = GroupMetadataValue.MemberMetadata("m", "i", "c", "/h", 300_000, 45_000, b"\x01", b"\x02")
     value = GroupMetadataValue("consumer", 4, "range", "m", 1000, [member]).encode(version)
-    group = replayed((GROUP_KEY, version.to_bytes(2, "big") + value)).machines["g"]
+    group = classic(replayed((GROUP_KEY, version.to_bytes(2, "big") + value)).machines["g"])
     (loaded,) = group.members.values()
     assert (group.state, group.generation_id, group.leader_id) == (GroupState.STABLE, 4, "m")
     assert group.state_timestamp_ms == (1000 if version >= 2 else None)
@@ -214,7 +214,7 @@ def test_a_stable_group_comes_back_as_it_was(ana: Actor, bo: Actor) -> None:
     bring_in(group, ana, bo)
     book = Playbook(group)
     assert book >> ana.syncs({ana: b"a", bo: b"b"}) << ana.synced(b"a")
-    loaded = replayed(*book.log).machines["group"]
+    loaded = classic(replayed(*book.log).machines["group"])
     assert (loaded.state, loaded.generation_id, loaded.protocol_type, loaded.protocol_name, loaded.leader_id) == (
         GroupState.STABLE,
         1,
@@ -235,7 +235,7 @@ def test_a_generation_nobody_synced_is_lost(ana: Actor) -> None:
     bring_in(group, ana)
     book = Playbook(group)
     assert book >> ana.syncs() << ana.synced(b"") >> ana.joins() << ana.joined(generation_id=2)
-    loaded = replayed(*book.log).machines["group"]
+    loaded = classic(replayed(*book.log).machines["group"])
     assert (loaded.state, loaded.generation_id) == (GroupState.STABLE, 1)
     assert Playbook(loaded) >> Loaded() >> ana.beats() << ana.is_answered(ErrorCode.ILLEGAL_GENERATION)
 
@@ -243,10 +243,10 @@ def test_a_generation_nobody_synced_is_lost(ana: Actor) -> None:
 def test_an_empty_group_remembers_since_when() -> None:
     """For the retention of its offsets. Without a type it is a simple group."""
     empty = Group("g", CONFIG, 1000, GroupState.EMPTY, 5, "consumer")
-    loaded = replayed(group_record(empty)).machines["g"]
+    loaded = classic(replayed(group_record(empty)).machines["g"])
     assert (loaded.state, loaded.generation_id, loaded.protocol_type) == (GroupState.EMPTY, 5, "consumer")
     assert (loaded.state_timestamp_ms, loaded.subscribed_topics) == (1000, frozenset())
-    simple = replayed(new_group_record(Group("g", CONFIG, 1000))).machines["g"]
+    simple = classic(replayed(new_group_record(Group("g", CONFIG, 1000))).machines["g"])
     assert (simple.protocol_type, simple.subscribed_topics) == (None, None)
 
 
@@ -255,9 +255,9 @@ def test_the_last_record_counts() -> None:
     first, second = CommittedOffset(1, -1, "", 0), CommittedOffset(2, -1, "", 0)
     one, two = offset_record("g", "t", 3, first), offset_record("g", "t", 3, second)
     gone = offset_tombstone("g", "t", 3)
-    assert replayed(one, two).machines["g"].offsets.committed == {"t": {3: second}}
-    assert replayed(one, gone).machines["g"].offsets.committed == {}
-    assert replayed(one, gone, two).machines["g"].offsets.committed == {"t": {3: second}}
+    assert classic(replayed(one, two).machines["g"]).offsets.committed == {"t": {3: second}}
+    assert classic(replayed(one, gone).machines["g"]).offsets.committed == {}
+    assert classic(replayed(one, gone, two).machines["g"]).offsets.committed == {"t": {3: second}}
     assert replayed(gone).machines == {}
     assert replayed(one, gone, group_tombstone("g")).machines == {}
     assert replayed(group_tombstone("g")).machines == {}
@@ -267,7 +267,7 @@ def test_a_group_record_keeps_the_offsets_before_it() -> None:
     """And the other way round, as the log has them."""
     offset = offset_record("g", "t", 3, CommittedOffset(1, -1, "", 0))
     for records in ((offset, group_record(stable_group())), (group_record(stable_group()), offset)):
-        group = replayed(*records).machines["g"]
+        group = classic(replayed(*records).machines["g"])
         assert group.members.keys() == {"m"}
         assert group.offsets.committed.keys() == {"t"}
 
@@ -275,7 +275,7 @@ def test_a_group_record_keeps_the_offsets_before_it() -> None:
 def test_a_consumer_group_with_a_broken_subscription_is_loaded() -> None:
     """Only what it reads is unknown."""
     group = stable_group()
-    loaded = replayed(group_record(group)).machines["g"]
+    loaded = classic(replayed(group_record(group)).machines["g"])
     assert loaded.state is GroupState.STABLE
     assert loaded.subscribed_topics is None
 
@@ -284,7 +284,7 @@ def test_a_leader_nobody_knows_is_replaced() -> None:
     """Should a log say so."""
     group = stable_group()
     group.leader_id = "nobody"
-    assert replayed(group_record(group)).machines["g"].leader_id == "m"
+    assert classic(replayed(group_record(group)).machines["g"]).leader_id == "m"
 
 
 def test_other_kinds_of_records_are_passed_over() -> None:
@@ -354,7 +354,7 @@ def test_a_loaded_group_goes_on(ana: Actor, bo: Actor) -> None:
     book = Playbook(group)
     assert book >> bo.syncs() >> ana.syncs() << ana.synced(b"") << bo.synced(b"")
     perform(group, 0, ana.commits({("orders", 0): 4})())
-    loaded = replayed(*book.log).machines["group"]
+    loaded = classic(replayed(*book.log).machines["group"])
     loaded.config = replace(CONFIG)
     assert (
         Playbook(loaded)

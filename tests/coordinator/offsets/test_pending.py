@@ -19,7 +19,7 @@ from ottla.coordinator.runtime.records import Record
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
 from ottla.testing.playbook import Playbook
-from tests.coordinator.actors import Actor, Answer, Fetched, Name, fetches, make_stable, new_group, perform
+from tests.coordinator.actors import Actor, Answer, Fetched, Name, classic, fetches, make_stable, new_group, perform
 
 ORDERS_0 = ("orders", 0)
 UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT
@@ -38,7 +38,7 @@ def group_with_pending(value: int = 5, **of: Any) -> Group:
     """A group that is loaded while producer 1's transaction, which has committed this, is open."""
     shard = new_shard()
     shard.replay(*offset(value, **of), producer_id=1)
-    return shard.machines["group"]
+    return classic(shard.machines["group"])
 
 
 def errors(group: Group, *partitions: tuple[str, int], require_stable: bool = True) -> dict[tuple[str, int], Any]:
@@ -59,7 +59,7 @@ def test_stable_offsets_are_held_back() -> None:
     shard.replay_all([offset(3), offset(4, "payments")])
     for topic in ("orders", "refunds"):
         shard.replay(*offset(5, topic), producer_id=1)
-    group = shard.machines["group"]
+    group = classic(shard.machines["group"])
     asked = (ORDERS_0, ("payments", 0), ("refunds", 0), ("others", 0))
     stable = {ORDERS_0: UNSTABLE, ("payments", 0): 4, ("refunds", 0): UNSTABLE, ("others", 0): -1}
     counting = {ORDERS_0: 3, ("payments", 0): 4, ("refunds", 0): -1, ("others", 0): -1}
@@ -73,8 +73,8 @@ def test_of_all_topics_those_that_count_are_listed() -> None:
     shard.replay_all([offset(3)])
     for topic in ("orders", "payments"):
         shard.replay(*offset(5, topic), producer_id=1)
-    assert errors(shard.machines["group"]) == {ORDERS_0: UNSTABLE}
-    assert errors(shard.machines["group"], require_stable=False) == {ORDERS_0: 3}
+    assert errors(classic(shard.machines["group"])) == {ORDERS_0: UNSTABLE}
+    assert errors(classic(shard.machines["group"]), require_stable=False) == {ORDERS_0: 3}
 
 
 @pytest.mark.parametrize(("is_commit", "found"), [(True, 5), (False, 3)])
@@ -85,7 +85,7 @@ def test_the_marker_decides(is_commit: bool, found: int) -> None:
         shard.replay_all([offset(3, group_id=group_id)])
         shard.replay(*offset(5, group_id=group_id), producer_id=1)
     shard.end_transaction(1, is_commit=is_commit)
-    assert [errors(group, ORDERS_0) for group in shard.machines.values()] == [{ORDERS_0: found}] * 2
+    assert [errors(classic(group), ORDERS_0) for group in shard.machines.values()] == [{ORDERS_0: found}] * 2
 
 
 def test_a_transaction_that_ended_twice_ended_once() -> None:
@@ -96,7 +96,7 @@ def test_a_transaction_that_ended_twice_ended_once() -> None:
     shard.replay_all([offset(6)])
     shard.end_transaction(1, is_commit=True)
     shard.end_transaction(2, is_commit=True)
-    assert errors(shard.machines["group"], ORDERS_0) == {ORDERS_0: 6}
+    assert errors(classic(shard.machines["group"]), ORDERS_0) == {ORDERS_0: 6}
 
 
 def test_a_later_commit_without_transaction_stays() -> None:
@@ -104,7 +104,7 @@ def test_a_later_commit_without_transaction_stays() -> None:
     shard = new_shard()
     shard.replay(*offset(5), producer_id=1)
     shard.replay_all([offset(7)])
-    group = shard.machines["group"]
+    group = classic(shard.machines["group"])
     assert errors(group, ORDERS_0, require_stable=False) == {ORDERS_0: 7}
     assert errors(group, ORDERS_0) == {ORDERS_0: UNSTABLE}
     shard.end_transaction(1, is_commit=True)
@@ -122,7 +122,7 @@ def test_the_later_of_two_transactions_counts(ended: list[int], found: int) -> N
     shard.replay(*offset(6), producer_id=2)
     for producer_id in ended:
         shard.end_transaction(producer_id, is_commit=True)
-    assert errors(shard.machines["group"], ORDERS_0) == {ORDERS_0: found}
+    assert errors(classic(shard.machines["group"]), ORDERS_0) == {ORDERS_0: found}
 
 
 def test_a_producer_that_commits_twice_is_as_late_as_its_last() -> None:
@@ -132,7 +132,7 @@ def test_a_producer_that_commits_twice_is_as_late_as_its_last() -> None:
         shard.replay(*offset(value), producer_id=producer_id)
     for producer_id in (1, 2):
         shard.end_transaction(producer_id, is_commit=True)
-    assert errors(shard.machines["group"], ORDERS_0) == {ORDERS_0: 7}
+    assert errors(classic(shard.machines["group"]), ORDERS_0) == {ORDERS_0: 7}
 
 
 def test_a_tombstone_takes_what_is_pending() -> None:
@@ -140,9 +140,9 @@ def test_a_tombstone_takes_what_is_pending() -> None:
     shard = new_shard()
     shard.replay(*offset(5), producer_id=1)
     shard.replay_all([offset_tombstone("group", "orders", 0)])
-    assert errors(shard.machines["group"], ORDERS_0) == {ORDERS_0: -1}
+    assert errors(classic(shard.machines["group"]), ORDERS_0) == {ORDERS_0: -1}
     shard.end_transaction(1, is_commit=True)
-    assert errors(shard.machines["group"], ORDERS_0) == {ORDERS_0: -1}
+    assert errors(classic(shard.machines["group"]), ORDERS_0) == {ORDERS_0: -1}
 
 
 def test_a_groups_record_leaves_its_pending_offsets(ana: Actor) -> None:
@@ -151,11 +151,11 @@ def test_a_groups_record_leaves_its_pending_offsets(ana: Actor) -> None:
     shard = new_shard()
     shard.replay(*offset(5), producer_id=1)
     shard.replay_all([group_record(stable)])
-    perform(shard.machines["group"], 0, Loaded())
-    assert shard.machines["group"].members.keys() == {ana.member_id}
-    assert errors(shard.machines["group"], ORDERS_0) == {ORDERS_0: UNSTABLE}
+    perform(classic(shard.machines["group"]), 0, Loaded())
+    assert classic(shard.machines["group"]).members.keys() == {ana.member_id}
+    assert errors(classic(shard.machines["group"]), ORDERS_0) == {ORDERS_0: UNSTABLE}
     shard.end_transaction(1, is_commit=True)
-    assert errors(shard.machines["group"], ORDERS_0) == {ORDERS_0: 5}
+    assert errors(classic(shard.machines["group"]), ORDERS_0) == {ORDERS_0: 5}
 
 
 # ── How they go ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,7 +166,7 @@ def test_the_sweep_leaves_them_alone() -> None:
     shard = new_shard()
     shard.replay_all([offset(3)])
     shard.replay(*offset(5), producer_id=1)
-    book = Playbook(group := shard.machines["group"], now_ms=10**12)
+    book = Playbook(group := classic(shard.machines["group"]), now_ms=10**12)
     assert book >> SweepDue()
     assert (book.log, book.is_ended) == ([], False)
     shard.end_transaction(1, is_commit=False)
@@ -180,7 +180,7 @@ def test_a_group_that_has_nothing_else_stays() -> None:
     shard = new_shard()
     shard.replay_all([offset(4, "payments")])
     shard.replay(*offset(5), producer_id=1)
-    book = Playbook(shard.machines["group"], now_ms=10**12)
+    book = Playbook(classic(shard.machines["group"]), now_ms=10**12)
     for _ in range(2):
         assert book >> SweepDue()
         assert (book.log, book.is_ended) == ([offset_tombstone("group", "payments", 0)], False)
@@ -215,7 +215,7 @@ def test_deleting_the_group_takes_them() -> None:
     shard.replay_all([offset(3)])
     for topic in ("orders", "payments"):
         shard.replay(*offset(5, topic), producer_id=1)
-    book = Playbook(shard.machines["group"])
+    book = Playbook(classic(shard.machines["group"]))
     answered = Answer(Name("delete"), {"error_code": ErrorCode.NONE})
     assert book >> DeleteRequested(Name("delete")) << answered << Ended()
     assert book.log[:-1] == [offset_tombstone("group", topic, 0) for topic in ("orders", "payments")]

@@ -10,7 +10,7 @@ from ottla.coordinator.notes import Cause
 from ottla.coordinator.offsets.events import DeleteRequested
 from ottla.events.kinds.groups import GroupEvents
 from ottla.protocol.errors import ErrorCode
-from tests.coordinator.actors import Actor, fetches
+from tests.coordinator.actors import Actor, classic, fetches
 from tests.coordinator.node import START_MS, WALL_MS, Answered, Node, running_node
 
 ORDERS_0 = {("orders", 0): 7}
@@ -71,7 +71,7 @@ async def test_sessions_expire_at_their_time(ana: Actor) -> None:
     """Deadlines are instants of the clock, dates go into records: neither is mistaken for the other."""
     async with running_node() as node:
         await make_stable(node, ana)
-        (group,) = node.coordinator.groups
+        group = classic(*node.coordinator.groups)
         since_ms = node.clock.now_ms() - START_MS
         assert group.members[ana.member_id].deadline_ms == WALL_MS + since_ms + 10_000
         await node.advance(9_999)
@@ -97,7 +97,7 @@ async def test_a_timer_that_ran_out_in_the_inbox_is_overtaken(ana: Actor) -> Non
     """A heartbeat gets there first: it arms the session anew, and the expiry behind it means nothing."""
     async with running_node() as node:
         await make_stable(node, ana)
-        (group,) = node.coordinator.groups
+        group = classic(*node.coordinator.groups)
         beat = node.ask(ana.beats())
         node.clock.move_to(node.clock.now_ms() + 10_000)
         assert node.timer.fire_due() == 1  # behind the heartbeat, in the inbox
@@ -149,7 +149,7 @@ async def test_a_batch_that_is_too_large_is_written_in_parts(ana: Actor) -> None
             assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
         errors = {p.error_code for topic in (await large).topics for p in topic.partitions}
         assert errors == {ErrorCode.UNKNOWN_SERVER_ERROR}
-        (group,) = node.coordinator.groups
+        group = classic(*node.coordinator.groups)
         assert {partition: committed.offset for partition, committed in group.offsets.committed["orders"].items()} == {
             0: 1,
             1: 1,
@@ -164,7 +164,7 @@ async def test_a_log_that_refuses_is_answered(ana: Actor) -> None:
         node.log.error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         response = await node.ask(ana.commits(ORDERS_0))
         assert response.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
-        (group,) = node.coordinator.groups
+        group = classic(*node.coordinator.groups)
         assert group.offsets.committed == {}
 
 
@@ -180,7 +180,7 @@ async def test_events_for_a_group_that_ends_meanwhile_find_the_next_one(ana: Act
         assert (await deleted.future).error_code == ErrorCode.NONE
         assert (await described.future).group_state == "Dead"
         assert (await joined).error_code == ErrorCode.MEMBER_ID_REQUIRED
-        (group,) = node.coordinator.groups
+        group = classic(*node.coordinator.groups)
         assert group is not former
         assert node.tasks == {"group group"}
 

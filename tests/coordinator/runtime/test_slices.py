@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
+from ottla.coordinator.offsets import commit as offset_commit
 from ottla.coordinator.offsets.events import (
     DeleteRequested,
     OffsetCommitRequested,
     OffsetDeleteRequested,
     OffsetFetchRequested,
 )
+from ottla.coordinator.offsets.records import offset_record
 from ottla.coordinator.runtime.events import TopicChange
-from ottla.pacing import Pace
+from ottla.pacing import ANSWER_ELEMENTS_MAX, Pace, charge_elements
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit import OffsetCommitRequest
 from ottla.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -28,7 +30,7 @@ MANY = 100
 
 
 class Turns:
-    """A pace whose every breath is the last of its slice, and which goes on when it is told."""
+    """A pace that suspends a task wherever it may, and resumes it when it is told."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -50,7 +52,7 @@ class Turns:
 def commit(offset: int, partitions: int = MANY) -> Any:
     listed = [OffsetCommitRequest.OffsetCommitRequestPartition(index, offset) for index in range(partitions)]
     topic = OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=listed)
-    return OffsetCommitRequested(None, OffsetCommitRequest("group", topics=[topic]), 8, is_long=True)  # type: ignore[arg-type]
+    return OffsetCommitRequested(None, OffsetCommitRequest("group", topics=[topic]), 8)  # type: ignore[arg-type]
 
 
 def fetch(partitions: int | None = MANY) -> Any:
@@ -100,6 +102,21 @@ async def test_others_have_their_turn(event: Any) -> None:
         assert len(offsets(await behind)) == MANY
 
 
+async def test_a_step_has_no_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one client's request may cost is not held against the machine, which serves many."""
+
+    def costly(*named: Any) -> Any:
+        charge_elements(ANSWER_ELEMENTS_MAX)
+        return offset_record(*named)
+
+    monkeypatch.setattr(offset_commit, "offset_record", costly)
+    turns = Turns()
+    async with running_node(pace=turns.pace) as node:
+        answer = await begin(node, commit(1))
+        await turns.take_all()
+        assert {partition.error_code for partition in answer.result().topics[0].partitions} == {ErrorCode.NONE}
+
+
 async def test_a_short_one_is_done_at_once() -> None:
     turns = Turns()
     async with running_node(pace=turns.pace) as node:
@@ -124,7 +141,7 @@ async def test_a_group_that_has_to_go_is_finished_first() -> None:
 
 
 async def test_a_group_that_has_to_go_within_the_work_on_another_request() -> None:
-    """Which goes on when that is finished, and takes no breath within."""
+    """Which goes on when that is finished, and is not suspended within."""
     turns = Turns()
     async with running_node(pace=turns.pace) as node:
         await node.ask(lambda: commit(1))

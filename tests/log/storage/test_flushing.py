@@ -22,7 +22,7 @@ from ottla.log.storage.file_operations import FileOperations
 from ottla.log.storage.files import OpenFiles
 from ottla.log.storage.segment import AbortedTransaction
 from ottla.log.storage.shared import Disk
-from ottla.log.storage.worker import Worker
+from ottla.log.storage.worker import DiskWorker
 from tests.conformance.log_storage import WALL_MS, append, batch, content
 from tests.log.storage.disks import TOPIC_ID, InlineWorker, after_crash, logged, new_log
 from tests.log.storage.test_data_dir import CLUSTER_ID, OTHER_ID, sorted_out
@@ -55,7 +55,7 @@ def operations() -> Watched:
     return Watched()
 
 
-def opened(path: Path, operations: Watched, worker: Worker | None = None) -> DataDir:
+def opened(path: Path, operations: Watched, worker: DiskWorker | None = None) -> DataDir:
     """A new directory, with its journal."""
     data_dir = DataDir(path, Told(), worker or InlineWorker(), 100, operations)
     data_dir.open(CLUSTER_ID)

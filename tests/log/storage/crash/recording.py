@@ -13,7 +13,7 @@ from threading import RLock
 from typing import Final, NamedTuple, TypeAlias
 
 from ottla.log.storage.file_operations import FileOperations
-from ottla.protocol.varint import Buffer
+from ottla.protocol.primitives import Buffer
 
 #: The number of the directory that everything is in.
 ROOT: Final = 0

@@ -1,4 +1,4 @@
-"""A batch that takes long to unpack: others have their turn meanwhile, and what they do to the log counts."""
+"""A batch that takes long to unpack: the task is suspended meanwhile, and what happens to the log then counts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 
 from ottla.log.partition import Partition
 from ottla.log.partition_answers import AppendResult
+from ottla.log.transaction_marker import TransactionMarker
 from ottla.pacing import SLICE_SECONDS, Pace
 from ottla.protocol.compression import CompressionType
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_building import build_batch_of
 from ottla.protocol.record_reading import Record
 from ottla.protocol.records import read_header
-from tests.log.partitions import NOW_MS, new_partition, offsets_of, produce, read_all
+from tests.log.partitions import NOW_MS, batch_of, new_partition, offsets_of, produce, read_all
 
 
 @pytest.fixture
@@ -40,10 +41,10 @@ def packed(*values: bytes) -> bytes:
 
 
 def begin(pace: Pace, partition: Partition, batch: bytes, answers: list[AppendResult]) -> None:
-    """Produce, as far as the first breath."""
+    """Produce, until the task is suspended."""
     done = len(answers)
     pace.run(lambda: answers.append(produce(partition, batch)))
-    assert len(answers) == done, "it took no breath"
+    assert len(answers) == done, "it was not suspended"
 
 
 def turn(loop: deque[Callable[[], None]], pace: Pace) -> None:
@@ -55,7 +56,7 @@ def turn(loop: deque[Callable[[], None]], pace: Pace) -> None:
 def test_batches_unpacked_at_the_same_time_lie_one_behind_the_other(
     configs: dict[str, str], loop: deque[Callable[[], None]], pace: Pace
 ) -> None:
-    """Each has its place from when it is appended, not from when somebody began to look at it."""
+    """Each gets its place when it is appended, not when its check begins."""
     partition, answers = new_partition(configs), list[AppendResult]()
     begin(pace, partition, packed(b"1", b"2", b"3"), answers)
     begin(pace, partition, packed(b"4", b"5"), answers)
@@ -76,3 +77,18 @@ def test_a_log_that_is_deleted_meanwhile_takes_nothing(loop: deque[Callable[[], 
     partition.delete()
     turn(loop, pace)
     assert [answer.error for answer in answers] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_nothing_is_suspended_between_the_checks_of_a_log_and_the_append(pace: Pace) -> None:
+    """However large the batch is."""
+    partition, answers = new_partition(), list[AppendResult]()
+    batch = batch_of(20_000)
+    header = read_header(batch)
+
+    def append() -> None:
+        answers.append(partition.append_prepared(batch, header, NOW_MS, NOW_MS))
+        answers.append(partition.append_internal(batch, NOW_MS))
+        answers.append(partition.append_marker(TransactionMarker(is_commit=True, coordinator_epoch=0), 7, 0, 0, NOW_MS))
+
+    pace.run(append)
+    assert [answer.base_offset for answer in answers] == [0, 20_000, 40_000]

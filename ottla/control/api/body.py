@@ -19,7 +19,7 @@ def read_object(body: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_wish(
+def read_body(
     body: bytes, example: str, required: Mapping[str, type], optional: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
     """What a body asks for: these keys, each of its type, and no other. Raises `HttpRefused`, with the example."""
@@ -30,8 +30,8 @@ def read_wish(
 def read_typed(body: bytes, required: Mapping[str, type], optional: Mapping[str, type], refusal: str) -> dict[str, Any]:
     """The same, refused with this text."""
     types = {**required, **optional}
-    wish = read_object(body)
-    is_whole = wish is not None and required.keys() <= wish.keys()
-    if wish is None or not is_whole or any(type(value) is not types.get(key) for key, value in wish.items()):
+    asked = read_object(body)
+    is_whole = asked is not None and required.keys() <= asked.keys()
+    if asked is None or not is_whole or any(type(value) is not types.get(key) for key, value in asked.items()):
         raise HttpRefused(HTTPStatus.BAD_REQUEST, refusal)
-    return wish
+    return asked
