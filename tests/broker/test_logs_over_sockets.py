@@ -12,7 +12,6 @@ from ottla.cluster.topic import Topic
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
-from ottla.protocol.messages.delete_topics import DeleteTopicsRequest
 from ottla.protocol.messages.fetch import FetchResponse
 from ottla.protocol.messages.produce import ProduceResponse
 from ottla.testing.broker import Broker
@@ -91,20 +90,6 @@ class TestWaiting:
         answer: FetchResponse = ana.receive().message
         assert only(answer.responses).high_watermark == 1
 
-    def test_time_passes(self, broker: Broker, ana: Client, topic: Topic) -> None:
-        """Not before max_wait_ms, and the answer is empty."""
-        park(broker, ana, topic, 0, max_wait_ms=500)
-        broker.advance(499)
-        assert waiting(broker).fetch.delayed == 1
-        broker.advance(1)
-        assert error_codes(ana.receive().message.responses) == [0]
-        assert (waiting(broker).fetch.delayed, waiting(broker).fetch.expired) == (0, 1)
-
-    def test_topic_is_deleted(self, broker: Broker, ana: Client, bo: Client, topic: Topic) -> None:
-        park(broker, ana, topic, 0)
-        bo.ask(DeleteTopicsRequest(topic_names=["orders"], timeout_ms=1000), 5)
-        assert error_codes(ana.receive().message.responses) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-
     def test_client_goes_away(self, broker: Broker, ana: Client, bo: Client, topic: Topic) -> None:
         """Its fetch is dropped when the connection is; others go on waiting."""
         park(broker, ana, topic, 0)
@@ -148,22 +133,6 @@ class TestWaiting:
 
 
 class TestProducing:
-    @pytest.mark.parametrize("version", [3, 9, 13])
-    def test_without_acks_nothing_comes_back(self, ana: Client, topic: Topic, version: int) -> None:
-        """The next request's answer is the next thing on the wire."""
-        ana.send(produce_request(topic, ONE, acks=0), version, answered=False)
-        assert only(ana.ask(fetch_request(topic, 0), 12).responses).high_watermark == 1
-
-    @pytest.mark.parametrize("version", [3, 9, 13])
-    def test_without_acks_an_error_closes(self, broker: Broker, ana: Client, topic: Topic, version: int) -> None:
-        """That connection alone."""
-        with Client(broker.bootstrap_servers) as other:
-            ana.send(produce_request(topic, batch(crc_added=1), acks=0), version, answered=False)
-            ana.send(ApiVersionsRequest("a", "1"), 3)
-            with pytest.raises(ConnectionClosedError):
-                ana.receive()
-            assert other.ask(ApiVersionsRequest("a", "1"), 3).error_code == 0
-
     @pytest.mark.parametrize("version", range(3))
     def test_versions_that_are_only_advertised(self, ana: Client, version: int) -> None:
         """librdkafka wants to see them, and Kafka closes the connection of whoever uses them."""

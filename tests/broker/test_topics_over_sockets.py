@@ -9,11 +9,9 @@ from typing import Any
 
 from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
-from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics import CreateTopicsRequest
 from ottla.protocol.messages.describe_configs import DescribeConfigsRequest
 from ottla.protocol.messages.find_coordinator import FindCoordinatorRequest
-from ottla.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from ottla.protocol.messages.metadata import MetadataRequest
 from ottla.protocol.primitives import Message
 from ottla.settings.settings import Settings
@@ -53,14 +51,6 @@ def topics(*names: str) -> MetadataRequest:
     return MetadataRequest([MetadataRequest.MetadataRequestTopic(name=name) for name in names])
 
 
-async def test_topic_asked_for_is_there_the_second_time() -> None:
-    """On one connection the second request can't overtake what the first one started."""
-    async with serving(num_partitions="3") as (ana,):
-        assert (await ana.ask(topics("new"), 12)).topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        found = (await ana.ask(topics("new"), 12)).topics[0]
-        assert [partition.leader_id for partition in found.partitions] == [1, 1, 1]
-
-
 async def test_nodes_have_ids_and_addresses_of_their_own_and_share_the_topics() -> None:
     """Whoever is asked, the answer is the same; each answers for its own settings."""
     async with serving(nodes=3, node_id="5") as clients:
@@ -84,15 +74,3 @@ async def test_coordinator_is_one_of_the_nodes_and_the_same_from_everywhere() ->
         brokers = {broker.node_id: broker.port for broker in (await clients[0].ask(topics(), 12)).brokers}
         assert {coordinator.node_id for coordinator in first.coordinators} == set(brokers)
         assert all(brokers[coordinator.node_id] == coordinator.port for coordinator in first.coordinators)
-
-
-async def test_changed_config_shows_at_once() -> None:
-    """Kafka takes a moment; here the next request sees it."""
-    async with serving() as (ana,):
-        await ana.ask(topics("a"), 12)
-        change = IncrementalAlterConfigsRequest.AlterableConfig("retention.ms", 0, "5")
-        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(2, "a", [change])
-        assert (await ana.ask(IncrementalAlterConfigsRequest([resource]), 1)).responses[0].error_code == 0
-        shown = DescribeConfigsRequest([DescribeConfigsRequest.DescribeConfigsResource(2, "a", ["retention.ms"])])
-        config = (await ana.ask(shown, 4)).results[0].configs[0]
-        assert (config.value, config.config_source) == ("5", 1)

@@ -75,19 +75,6 @@ def test_a_failed_append_has_a_clients_name(ana: Actor, failure: ErrorCode, answ
     assert book << ana.is_refused("join", answer) << Ended()
 
 
-def test_a_refused_join_leaves_an_empty_group_behind(ana: Actor) -> None:
-    """As in Kafka, where the group is created before its protocols are looked at."""
-    group = new_group()
-    assert (
-        Playbook(group, writes=True)
-        >> ana.joins(protocol_type="")
-        << ana.is_refused("join", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        << NewGroupAppended()
-        >> Written()
-        << Is(EMPTY)
-    )
-
-
 def test_ids_too_long_to_be_written_are_refused(ana: Actor) -> None:
     """A client id whose member id no record could hold: Kafka fails when it writes it, and answers the same."""
     group = new_group(is_unwritten=False)
@@ -133,25 +120,6 @@ def test_pending_id_with_bad_protocols_stays_pending(ana: Actor, bo: Actor) -> N
     )
 
 
-def test_a_rebalance_waits_for_a_pending_id_that_joins(ana: Actor, bo: Actor, cy: Actor) -> None:
-    """Everybody is back but Cy, who has only an id; its join completes the phase."""
-    group = new_group()
-    make_stable(group, ana)
-    bo.version = 3
-    assert (
-        Playbook(group)
-        >> cy.joins()
-        << cy.is_given_id()
-        >> bo.joins()
-        >> ana.joins()
-        << Is(PREPARING)
-        >> cy.joins()
-        << ana.joined(generation_id=2)
-        << bo.joined(generation_id=2)
-        << cy.joined(generation_id=2)
-    )
-
-
 def test_a_rebalance_waits_for_a_pending_id_until_its_time_is_up(ana: Actor, bo: Actor, cy: Actor) -> None:
     """Cy never comes; its session timeout completes the phase."""
     group = new_group()
@@ -193,37 +161,6 @@ def test_pending_ids_do_not_count_as_members(ana: Actor, bo: Actor) -> None:
 
 
 # ── Rejoining ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_repeated_join_changes_nothing(ana: Actor, bo: Actor) -> None:
-    """The current generation comes back; other timeouts in the request are ignored, no timer moves."""
-    group = new_group()
-    make_stable(group, ana, bo)
-    assert (
-        Playbook(group, timers=True)
-        >> bo.joins(session_timeout_ms=99_000, rebalance_timeout_ms=99_000)
-        << bo.joined(generation_id=1, leader=ana, protocol_name="range", skip_assignment=False)
-        << Is(STABLE)
-    )
-    assert group.members[bo.member_id].session_timeout_ms == 10_000
-
-
-@pytest.mark.parametrize("who", ["leader", "follower"])
-def test_changed_metadata_in_completing_rebalances(ana: Actor, bo: Actor, who: str) -> None:
-    """Parked syncs are sent back to join; nothing of the generation is left."""
-    group = new_group()
-    bring_in(group, ana, bo)
-    changed, other = (ana, bo) if who == "leader" else (bo, ana)
-    assert (
-        Playbook(group)
-        >> bo.syncs()
-        >> changed.joins(protocols=protocols("range", metadata=b"new"))
-        << bo.is_refused("sync", ErrorCode.REBALANCE_IN_PROGRESS)
-        << Is(PREPARING)
-        >> other.joins()
-        << ana.joined(generation_id=2)
-        << bo.joined(generation_id=2)
-    )
 
 
 def test_another_order_of_protocols_is_a_change(ana: Actor, bo: Actor) -> None:
@@ -272,13 +209,6 @@ def test_version_0_rebalances_as_long_as_its_session(ana: Actor) -> None:
     assert group.rebalance_timeout_ms == 60_000
 
 
-@pytest.mark.parametrize(("version", "name"), [(6, ""), (7, None)])
-def test_protocol_name_of_an_error_by_version(ana: Actor, version: int, name: str | None) -> None:
-    """Null where it may be null, empty before."""
-    refused = ana.is_refused("join", ErrorCode.INCONSISTENT_GROUP_PROTOCOL, protocol_name=name, protocol_type=None)
-    assert Playbook(new_group()) >> ana.joins(version=version, protocols=[]) << refused
-
-
 @pytest.mark.parametrize(("version", "name"), [(3, ""), (7, None)])
 def test_a_nameless_protocol_by_version(version: int, name: str | None) -> None:
     """A protocol named "" is a protocol; from v7 on its name is shown as null."""
@@ -288,30 +218,6 @@ def test_a_nameless_protocol_by_version(version: int, name: str | None) -> None:
 
 
 # ── How many ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("version", [3, 9])
-def test_a_full_group_lets_members_in_and_nobody_else(ana: Actor, bo: Actor, cy: Actor, version: int) -> None:
-    """Two of two have joined: a third is refused in Completing, in Stable and while they rejoin."""
-    group = new_group(group_max_size=2)
-    for actor in (ana, bo, cy):
-        actor.version = version
-    full = cy.is_refused("join", ErrorCode.GROUP_MAX_SIZE_REACHED, member_id="")
-    bring_in(group, ana, bo)
-    assert Playbook(group) >> cy.joins() << full << Is(COMPLETING)
-    perform(group, 0, ana.syncs()())
-    perform(group, 0, bo.syncs()())
-    assert (
-        Playbook(group)
-        >> cy.joins()
-        << full
-        << Is(STABLE)
-        >> ana.joins()
-        >> bo.joins(protocols=protocols("range", metadata=b"new"))
-        << ana.joined(generation_id=2)
-        << bo.joined(generation_id=2)
-        << Is(COMPLETING)
-    )
 
 
 def test_static_members_are_counted_too() -> None:
@@ -474,17 +380,6 @@ def test_the_join_timer_is_as_long_as_the_most_patient_member(ana: Actor, bo: Ac
     make_stable(group, ana, bo)
     assert Playbook(group) >> ana.joins() >> cy.joins()
     assert group.join_deadline_ms == 40_000
-
-
-def test_a_silent_member_is_dropped_when_the_join_timer_runs_out(ana: Actor, bo: Actor) -> None:
-    """If it is silent only its session, whichever ends first; one that beats is kept until the join timer."""
-    group = new_group()
-    make_stable(group, ana, bo)
-    book = Playbook(group) >> ana.joins()
-    for now_ms in range(5_000, 60_000, 5_000):
-        book = book >> At(now_ms) >> bo.beats() << bo.is_answered(ErrorCode.REBALANCE_IN_PROGRESS)
-    assert book >> At(60_000) << ana.joined(generation_id=2) << Is(COMPLETING)
-    assert list(group.members) == [ana.member_id]
 
 
 def test_a_new_member_is_parked_for_five_minutes_at_most(ana: Actor, bo: Actor) -> None:

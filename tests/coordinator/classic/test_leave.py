@@ -10,15 +10,13 @@ from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.runtime.effects import Append, Effect
 from ottla.protocol.errors import ErrorCode
 from ottla.testing.playbook import At, Is, NotWritten, Playbook, Written
-from tests.coordinator.actors import Actor, Answer, Name, bring_in, make_stable, new_group, perform
+from tests.coordinator.actors import Actor, Answer, Name, make_stable, new_group, perform
 
 EMPTY = GroupState.EMPTY
 PREPARING = GroupState.PREPARING_REBALANCE
-COMPLETING = GroupState.COMPLETING_REBALANCE
 STABLE = GroupState.STABLE
 NONE = ErrorCode.NONE
 UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
-FENCED = ErrorCode.FENCED_INSTANCE_ID
 
 
 class EmptyAppended:
@@ -77,49 +75,6 @@ def test_an_empty_generation_written_for_nobody(ana: Actor) -> None:
         assert Playbook(group, writes=True) >> At(10_000) << EmptyAppended() >> cue << Is(EMPTY)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2])
-def test_before_version_3_one_member_leaves(ana: Actor, version: int) -> None:
-    """Its error is the answer's, and there is no list."""
-    group = new_group()
-    make_stable(group, ana)
-    answered = Answer(Name("ana leave"), {"error_code": NONE, "members": []})
-    refused = Answer(Name("ana leave"), {"error_code": UNKNOWN, "members": []})
-    assert (
-        Playbook(group)
-        >> ana.leaves(version=version)
-        << answered
-        << Is(EMPTY)
-        >> ana.leaves(version=version)
-        << refused
-    )
-
-
-def test_the_rest_rebalances_at_once(ana: Actor, bo: Actor) -> None:
-    """From Stable; and from Completing, where parked syncs are sent back."""
-    group = new_group()
-    make_stable(group, ana, bo)
-    assert Playbook(group) >> bo.leaves() << bo.left() << Is(PREPARING)
-    group = new_group()
-    ana.member_id = bo.member_id = ""
-    bring_in(group, ana, bo)
-    assert (
-        Playbook(group)
-        >> bo.syncs()
-        >> ana.leaves()
-        << bo.is_refused("sync", ErrorCode.REBALANCE_IN_PROGRESS)
-        << ana.left()
-        << Is(PREPARING)
-    )
-    assert group.leader_id == bo.member_id
-
-
-def test_leaving_in_preparing_completes_the_join(ana: Actor, bo: Actor) -> None:
-    """Bo was the last one missing."""
-    group = new_group()
-    make_stable(group, ana, bo)
-    assert Playbook(group) >> ana.joins() >> bo.leaves() << ana.joined(generation_id=2) << bo.left()
-
-
 def test_whoever_leaves_while_parked_is_answered(ana: Actor, bo: Actor, cy: Actor) -> None:
     """Its JoinGroup, without a member id; its SyncGroup, which Kafka would let hang."""
     group = new_group()
@@ -141,37 +96,6 @@ def test_whoever_leaves_while_parked_is_answered(ana: Actor, bo: Actor, cy: Acto
         << bo.left(NONE, NONE)
         << Is(EMPTY)
     )
-
-
-def test_admin_removes_static_members_by_their_instances(ana: Actor, cy: Actor, dee: Actor) -> None:
-    """Without member ids; the answer names them as the request did."""
-    group = new_group()
-    make_stable(group, ana, cy, dee)
-    admin = Actor("admin", group_instance_id="cy's")
-    by_instance = Actor("by instance", group_instance_id="dee's")
-    assert Playbook(group) >> admin.leaves(by_instance) << admin.left(NONE, NONE) << Is(PREPARING)
-    assert list(group.members) == [ana.member_id]
-
-
-def test_a_batch_is_answered_one_by_one(ana: Actor, bo: Actor, cy: Actor, dee: Actor) -> None:
-    """Fenced, unknown instance, unknown id, nobody at all, and one that goes."""
-    group = new_group()
-    make_stable(group, ana, bo, cy, dee)
-    fenced = Actor("fenced", group_instance_id="cy's")
-    fenced.member_id = "made up"
-    unknown_instance = Actor("unknown instance", group_instance_id="nobody's")
-    unknown_instance.member_id = ana.member_id
-    unknown_instance_only = Actor("unknown instance only", group_instance_id="nobody's")
-    unknown = Actor("unknown")
-    unknown.member_id = "made up"
-    nobody = Actor("nobody")
-    assert (
-        Playbook(group)
-        >> fenced.leaves(unknown_instance, unknown_instance_only, unknown, nobody, bo, bo)
-        << fenced.left(FENCED, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, NONE, UNKNOWN)
-        << Is(PREPARING)
-    )
-    assert group.members.keys() == {ana.member_id, cy.member_id, dee.member_id}
 
 
 def test_nobody_goes_so_nothing_happens(ana: Actor) -> None:

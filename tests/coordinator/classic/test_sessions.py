@@ -17,16 +17,6 @@ COMPLETING = GroupState.COMPLETING_REBALANCE
 STABLE = GroupState.STABLE
 
 
-def test_a_heartbeat_keeps_the_session(ana: Actor) -> None:
-    """Each moves the deadline to its session timeout from now."""
-    group = new_group()
-    make_stable(group, ana)
-    book = Playbook(group)
-    for now_ms in range(9_000, 90_000, 9_000):
-        assert book >> At(now_ms) >> ana.beats() << ana.is_answered(ErrorCode.NONE) << Is(STABLE)
-    assert book >> At(91_000) << Is(EMPTY)
-
-
 def test_heartbeats_of_one_millisecond_move_the_timer_once(ana: Actor) -> None:
     """Each is answered; the next millisecond's moves it again."""
     group = new_group()
@@ -44,22 +34,6 @@ def test_heartbeats_of_one_millisecond_move_the_timer_once(ana: Actor) -> None:
         << Arm("heartbeat-ana-1", 19_001)
         << ana.is_answered(ErrorCode.NONE)
     )
-
-
-def test_a_silent_member_is_removed(ana: Actor) -> None:
-    """Then nobody knows it."""
-    group = new_group()
-    make_stable(group, ana)
-    assert (
-        Playbook(group)
-        >> At(9_999)
-        << Is(STABLE)
-        >> At(10_000)
-        << Is(EMPTY)
-        >> ana.beats()
-        << ana.is_answered(ErrorCode.UNKNOWN_MEMBER_ID)
-    )
-    assert group.generation_id == 2
 
 
 def test_a_new_member_that_falls_silent_after_its_answer_is_removed(ana: Actor, bo: Actor) -> None:

@@ -32,68 +32,6 @@ class AssignmentsAppended:
         return isinstance(effect, Append) and isinstance(effect.completion, AssignmentsWritten)
 
 
-def test_a_follower_that_syncs_first_waits_for_the_leader(ana: Actor, bo: Actor) -> None:
-    """Its answer leaves with the leader's, each with its own assignment, and the protocol both use."""
-    group = new_group()
-    bring_in(group, ana, bo)
-    named = {"protocol_type": "consumer", "protocol_name": "range"}
-    assert (
-        Playbook(group)
-        >> bo.syncs()
-        << Is(COMPLETING)
-        >> ana.syncs({ana: b"a", bo: b"b"})
-        << ana.synced(b"a", **named)
-        << bo.synced(b"b", **named)
-        << Is(STABLE)
-    )
-
-
-def test_a_follower_that_syncs_last_is_answered_at_once(ana: Actor, bo: Actor) -> None:
-    """The group is Stable by then."""
-    group = new_group()
-    bring_in(group, ana, bo)
-    assert (
-        Playbook(group)
-        >> ana.syncs({ana: b"a", bo: b"b"})
-        << ana.synced(b"a")
-        << Is(STABLE)
-        >> bo.syncs()
-        << bo.synced(b"b")
-    )
-
-
-def test_missing_assignments_are_empty_and_surplus_ones_are_dropped(ana: Actor, bo: Actor) -> None:
-    """That is no error; and what a follower assigns counts for nothing."""
-    group = new_group()
-    bring_in(group, ana, bo)
-    nobody = Actor("nobody")
-    nobody.member_id = "nobody"
-    assert (
-        Playbook(group)
-        >> bo.syncs({ana: b"no", bo: b"no"})
-        >> ana.syncs({nobody: b"n"})
-        << ana.synced(b"")
-        << bo.synced(b"")
-        << Is(STABLE)
-    )
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        {"protocol_type": None, "protocol_name": None},
-        {"protocol_type": "consumer", "protocol_name": "range"},
-        {"protocol_type": "consumer", "protocol_name": None},
-    ],
-    ids=str,
-)
-def test_the_protocol_may_be_named_or_not(ana: Actor, named: dict[str, Any]) -> None:
-    """Versions before 5 don't."""
-    group = new_group()
-    bring_in(group, ana)
-    assert Playbook(group) >> ana.syncs({ana: b"a"}, **named) << ana.synced(b"a") << Is(STABLE)
-
-
 @pytest.mark.parametrize("named", [{"protocol_type": "connect"}, {"protocol_name": "sticky"}], ids=str)
 def test_another_protocol_is_refused(ana: Actor, named: dict[str, Any]) -> None:
     """Type or name, in Completing and in Stable; the sync is still owed."""
@@ -263,20 +201,6 @@ def keep_beating(book: Playbook, until_ms: int, *actors: Actor) -> Playbook:
         for actor in actors:
             book = book >> actor.beats() << actor.is_answered(ErrorCode.NONE)
     return book
-
-
-def test_nobody_syncs(ana: Actor, bo: Actor) -> None:
-    """All beat, and nobody syncs: after the rebalance timeout all are removed, and the group is Empty."""
-    group = new_group()
-    bring_in(group, ana, bo)
-    assert (
-        keep_beating(Playbook(group), 60_000, ana, bo)
-        << Is(COMPLETING)
-        >> At(60_000)
-        << Is(EMPTY)
-        >> ana.beats()
-        << ana.is_answered(ErrorCode.UNKNOWN_MEMBER_ID)
-    )
 
 
 def test_a_follower_does_not_sync_though_the_group_is_stable(ana: Actor, bo: Actor) -> None:

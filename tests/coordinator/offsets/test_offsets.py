@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from ottla.coordinator.classic.states import GroupState
@@ -201,31 +199,6 @@ def test_commits_that_come_while_a_simple_group_is_written(simple: Actor) -> Non
     )
 
 
-def test_a_commit_of_nothing_is_answered_at_once(simple: Actor) -> None:
-    """Nothing is written for it."""
-    assert Playbook(new_group(), writes=True) >> simple.commits({}) << simple.committed()
-
-
-def test_a_member_of_a_generation_commits_in_it_after_the_next_has_begun(ana: Actor, bo: Actor) -> None:
-    """In Preparing the old generation may still commit what it has read."""
-    group = new_group()
-    make_stable(group, ana, bo)
-    assert Playbook(group) >> ana.joins() >> bo.commits({ORDERS_0: 9}) << bo.committed()
-
-
-def test_a_member_needs_its_generation(ana: Actor) -> None:
-    """With the right id and generation -1 it is in another generation; without both it is nobody."""
-    group = new_group()
-    make_stable(group, ana)
-    assert (
-        Playbook(group)
-        >> ana.commits({ORDERS_0: 1}, generation_id_or_member_epoch=-1)
-        << ana.committed(ErrorCode.ILLEGAL_GENERATION)
-        >> ana.commits({ORDERS_0: 1}, generation_id_or_member_epoch=-1, member_id="")
-        << ana.committed(ErrorCode.UNKNOWN_MEMBER_ID)
-    )
-
-
 @pytest.mark.parametrize("instance", ["nobody's", "bo's"])
 def test_static_members_are_checked(ana: Actor, instance: str) -> None:
     """An unknown instance is unknown, another member's is fenced."""
@@ -235,46 +208,7 @@ def test_static_members_are_checked(ana: Actor, instance: str) -> None:
     assert Playbook(group) >> ana.commits({ORDERS_0: 1}, group_instance_id=instance) << ana.committed(error)
 
 
-def test_topics_come_back_by_name_and_id(simple: Actor) -> None:
-    """As the request had them; the codec takes what the version has."""
-    (reply,) = perform(new_group(), 0, simple.commits({ORDERS_0: 1}, topic_id=FIRST_ID)())
-    response: Any = reply.response
-    assert [(topic.name, topic.topic_id) for topic in response.topics] == [("orders", FIRST_ID)]
-
-
 # ── Fetches ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def response_of(event: OffsetFetchRequested, group: Any) -> Any:
-    (reply,) = perform(group, 0, event)
-    return reply.response
-
-
-def test_what_was_never_committed_is_no_error(simple: Actor) -> None:
-    """Offset -1, no epoch, no metadata; of topics nobody has heard of too."""
-    group = new_group()
-    perform(group, 0, simple.commits({ORDERS_0: 5}, leader_epoch=2, metadata="md")())
-    response = response_of(fetches(("orders", 0), ("orders", 9), ("unheard of", 0)), group)
-    found = [
-        (topic.name, p.partition_index, p.committed_offset, p.committed_leader_epoch, p.metadata, p.error_code)
-        for topic in response.topics
-        for p in topic.partitions
-    ]
-    assert found == [
-        ("orders", 0, 5, 2, "md", 0),
-        ("orders", 9, -1, -1, "", 0),
-        ("unheard of", 0, -1, -1, "", 0),
-    ]
-    assert (response.group_id, response.error_code) == ("group", 0)
-
-
-def test_all_topics(simple: Actor) -> None:
-    """What is committed, and only that; by name, without ids."""
-    group = new_group()
-    offsets = {("orders", 0): 1, ("orders", 1): 2, ("payments", 3): 4}
-    assert Playbook(group) >> simple.commits(offsets, topic_id=FIRST_ID) << simple.committed()
-    assert Playbook(group) >> fetches() << Fetched(offsets)
-    assert {topic.topic_id for topic in response_of(fetches(), group).topics} == {ZERO_UUID}
 
 
 @pytest.mark.parametrize(
