@@ -21,8 +21,9 @@ from ottla.pacing import TooCostly, yield_turn
 _PATTERN_BYTES_MAX: Final = 8192
 #: A \p{…} is hundreds of ranges of characters: each takes 0.1 ms to compile.
 _CATEGORIES_MAX: Final = 250
-#: Compiled instructions × bytes of the text. A match of this cost takes 80 ms at worst, and mostly 10.
-_MATCH_COST_MAX: Final = 10_000_000
+#: Compiled instructions × bytes of the text, for `\pL+-.*` on the longest id there can be. A match of this cost takes
+#: 300 ms for a pattern made to that end, and a tenth of a millisecond for most.
+_MATCH_COST_MAX: Final = 64_000_000
 #: Before a match of this cost, other requests may get their turn.
 _MATCH_COST_LONG: Final = 100_000
 
