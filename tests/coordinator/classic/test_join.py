@@ -120,6 +120,25 @@ def test_pending_id_with_bad_protocols_stays_pending(ana: Actor, bo: Actor) -> N
     )
 
 
+def test_a_rebalance_waits_for_a_pending_id_that_joins(ana: Actor, bo: Actor, cy: Actor) -> None:
+    """Everybody is back but Cy, who has only an id; its join completes the phase."""
+    group = new_group()
+    make_stable(group, ana)
+    bo.version = 3
+    assert (
+        Playbook(group)
+        >> cy.joins()
+        << cy.is_given_id()
+        >> bo.joins()
+        >> ana.joins()
+        << Is(PREPARING)
+        >> cy.joins()
+        << ana.joined(generation_id=2)
+        << bo.joined(generation_id=2)
+        << cy.joined(generation_id=2)
+    )
+
+
 def test_a_rebalance_waits_for_a_pending_id_until_its_time_is_up(ana: Actor, bo: Actor, cy: Actor) -> None:
     """Cy never comes; its session timeout completes the phase."""
     group = new_group()
