@@ -57,6 +57,7 @@ def test_group_is_shown_whole(script: Script[Serving]) -> None:
     assert group["members"][0]["assignment"] == {"orders": [0]}
     assert group["members"][0]["subscription"] == ["orders"]
     assert group["committed"] == [{"topic": "orders", "partition": 0, "offset": 7, "lag": 3}]
+    assert group["uncommitted"] == []
     assert script.ask("GET", "/groups/no%20body")[1]["group_id"] == "no body"
     assert script.ask("GET", "/groups/nobody")[1]["state"] == "Dead"
 

@@ -207,6 +207,9 @@ def _tell_group(view: GroupView) -> Answer:
         {"topic": topic, "partition": index, "offset": offset, "lag": view.lag.get((topic, index))}
         for (topic, index), offset in view.committed.items()
     ]
+    told["uncommitted"] = [
+        {"topic": topic, "partition": index, "lag": view.lag[topic, index]} for topic, index in view.uncommitted
+    ]
     told["unassigned"] = [{"topic": topic, "partition": index} for topic, index in view.unassigned]
     del told["lag"]
     return told

@@ -184,4 +184,8 @@ def _of_group(
 
 def _lag_of(view: GroupView) -> str:
     each = ", ".join(f"{topic}-{index} by {lag}" for (topic, index), lag in view.lag.items())
-    return f"it lags by {view.total_lag}: {each}" if each else "it has committed nothing"
+    if not each:
+        return "it has committed nothing"
+    uncommitted = ", ".join(f"{topic}-{index}" for topic, index in view.uncommitted)
+    from_start = f"; nothing is committed for {uncommitted}, which counts from its log start (earliest)"
+    return f"it lags by {view.total_lag}: {each}{from_start if uncommitted else ''}"
