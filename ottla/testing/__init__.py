@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ottla.control.state.groups import GroupView
     from ottla.control.state.requests import ReceivedRequest
     from ottla.control.state.timeline import Timeline
-    from ottla.control.state.topics import NoSuchTopic, PartitionView, Record, TopicView
+    from ottla.control.state.topics import Isolation, NoSuchTopic, PartitionView, Record, TopicView
     from ottla.control.state.transactions import TransactionView
     from ottla.control.state.waiting import NotInTime
     from ottla.coordinator.kinds.view import MemberView
@@ -62,6 +62,7 @@ else:
         "HeldRequest": "ottla.testing.barriers",
         "Hit": "ottla.control.faults.occurrence",
         "Hold": "ottla.testing.barriers",
+        "Isolation": "ottla.control.state.topics",
         "KafkaTestCase": "ottla.testing.case",
         "MemberView": "ottla.coordinator.kinds.view",
         "NoSuchTopic": "ottla.control.state.topics",
@@ -112,6 +113,7 @@ __all__ = [
     "HeldRequest",
     "Hit",
     "Hold",
+    "Isolation",
     "KafkaTestCase",
     "MemberView",
     "NoSuchTopic",
