@@ -130,7 +130,7 @@ WITHOUT_UVLOOP := tests/broker/lifecycle/test_event_loop.py tests/broker/network
 
 .PHONY: test
 test: lint  ## everything CI runs: lint, types, imports, all tests, and some of them on asyncio's own loop
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(HANGS)
+	@$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(HANGS)
 	@$(MAKE) --no-print-directory test-asyncio
 
 .PHONY: test-asyncio

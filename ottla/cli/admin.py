@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias, TypeVar
 
 from ottla.cli.first_contact import NotKafka, check_is_kafka
+from ottla.terminal.bootstrap import fault_of, no_answer
 from ottla.terminal.exit_codes import EXIT_MACHINE, EXIT_USAGE, fail
-from ottla.terminal.unreachable import no_answer
 
 T = TypeVar("T")
 #: Topic and number.
@@ -66,10 +65,8 @@ def converse(
 ) -> int:
     """Have an answer from the cluster within the time that is given, and show it; returns the exit code."""
     bootstrap = options.bootstrap_server
-    if not _is_bootstrap(bootstrap):
-        return fail(f"--bootstrap-server {bootstrap} is not HOST:PORT, such as 127.0.0.1:9092", EXIT_USAGE)
-    if not 0 < options.timeout < math.inf:
-        return fail(f"--timeout {options.timeout:g} is not a number above 0; it is in seconds", EXIT_USAGE)
+    if fault := fault_of(bootstrap, "--bootstrap-server", options.timeout):
+        return fail(fault, EXIT_USAGE)
     try:
         answer = asyncio.run(_run(bootstrap, options.timeout, have_answer))
     except NotKafka as error:
@@ -105,9 +102,3 @@ async def _run(bootstrap: str, timeout_seconds: float, have_answer: Callable[[st
 def silence_aiokafka() -> None:
     """It logs many lines where a command says one."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
-
-
-def _is_bootstrap(text: str) -> bool:
-    """HOST:PORT, or several with commas between them."""
-    addresses = [address.rpartition(":") for address in text.split(",")]
-    return all(host and port.isdecimal() and 0 < int(port) < 65_536 for host, _, port in addresses)

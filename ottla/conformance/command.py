@@ -21,9 +21,9 @@ from ottla.conformance.shown.text import print_card
 from ottla.conformance.survey import NotKafkaError, parse_told, survey
 from ottla.conformance.warming import load_coordinators
 from ottla.terminal import news
+from ottla.terminal.bootstrap import no_answer
 from ottla.terminal.exit_codes import EXIT_INTERRUPTED, EXIT_MACHINE, EXIT_USAGE, fail
 from ottla.terminal.output import print_line
-from ottla.terminal.unreachable import no_answer
 
 #: Not every answer was Kafka's.
 EXIT_DIFFERENT: Final = 1

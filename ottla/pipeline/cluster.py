@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ottla.pipeline.address import ClusterAddress, read_security
 from ottla.pipeline.refusals import CannotUse, CannotWork
-from ottla.terminal.unreachable import no_answer
+from ottla.terminal.bootstrap import fault_of, no_answer
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -119,10 +118,8 @@ class KafkaCluster:
         from confluent_kafka.admin import AdminClient
 
         self.address, self.bootstrap = address, address.bootstrap
-        if not _is_bootstrap(self.bootstrap):
-            raise CannotUse(f"{option} {self.bootstrap} is not HOST:PORT, such as {BOOTSTRAP_DEFAULT}")
-        if not 0 < timeout_seconds < math.inf:
-            raise CannotUse(f"--timeout {timeout_seconds:g} is not a number above 0; it is in seconds")
+        if fault := fault_of(self.bootstrap, option, timeout_seconds):
+            raise CannotUse(fault)
         self.timeout_seconds = timeout_seconds
         refusals: list[str] = []
 
@@ -283,9 +280,3 @@ def topic_stream(
         },
     )
     return reader.load()
-
-
-def _is_bootstrap(text: str) -> bool:
-    """HOST:PORT, or several with commas between them."""
-    addresses = [address.rpartition(":") for address in text.split(",")]
-    return all(host and port.isdecimal() and 0 < int(port) < 65_536 for host, _, port in addresses)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from ottla.purgatory.timing_wheel import NEVER_MS, TimerEntry
 
@@ -44,8 +44,6 @@ class DelayedOperation(TimerEntry):
 
     __slots__ = ("_is_delayed", "_purgatory", "_watch_count", "is_completed")
 
-    deadline_kind: ClassVar[str] = "other"
-    """The word for its deadline where deadlines are listed, such as "fetch"."""
     is_completed: bool
     """True from the first call of `force_complete`, before `on_complete` has run."""
     _purgatory: WaitingRoom | None

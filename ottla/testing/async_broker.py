@@ -34,7 +34,7 @@ class Node(Protocol):
 
 
 class Kafka(Inside, Protocol):
-    """What a broker does, for those who may wait."""
+    """A broker whose calls wait."""
 
     def advance(self, ms: int, /) -> None:
         """Move its time."""

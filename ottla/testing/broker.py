@@ -6,7 +6,7 @@
     async with Broker(nodes=3) as kafka: ...
 
     with Broker(clock="virtual") as kafka:
-        kafka.advance(45_000)      # every session that nobody has kept alive for 45 s is over now
+        kafka.advance(45_000)      # every session without a heartbeat for 45 s is over now
 
     with Broker(listen=["INTERNAL://0.0.0.0:9092", "HOST://127.0.0.1:0"], advertise="INTERNAL://kafka:9092") as kafka:
         kafka.bootstrap_servers_on("HOST")     # and containers use kafka:9092
@@ -87,7 +87,7 @@ class BrokerNode:
 class Broker(Looking, Clockwork, Faulting):
     """A running broker, and what a test may do with it."""
 
-    #: Called with each broker of this process before it starts; None: nobody wants to know.
+    #: Called with each broker of this process before it starts.
     on_start: ClassVar[Callable[[Broker], object] | None] = None
 
     def __init__(
@@ -231,7 +231,7 @@ class Broker(Looking, Clockwork, Faulting):
         return self
 
     def _call_off(self) -> None:
-        """Nobody will stop it: only who has entered a block leaves it. What is not up yet stops when it is."""
+        """Stop a broker whose block was not entered. One that is not up yet stops when it is."""
         self._ready.cancel()
         if self.has_started:
             self.stop()
@@ -379,7 +379,7 @@ class Broker(Looking, Clockwork, Faulting):
         starting = asyncio.get_running_loop().run_in_executor(None, self.start)
         try:
             return await asyncio.shield(starting)
-        except asyncio.CancelledError:  # nobody will leave a block that was never entered
+        except asyncio.CancelledError:  # a block that was not entered is not left
             with suppress(Exception):
                 await starting
             await asyncio.to_thread(self.stop)

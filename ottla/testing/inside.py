@@ -35,21 +35,21 @@ TIMEOUT_S: Final = _timeout_s()
 
 
 class Looks(Protocol):
-    """Who can look into a broker."""
+    """Can look into a broker."""
 
     def look(self, at: Callable[[ControlledBroker], T], /) -> T:
         """Call this in its event loop and return what it returns, at once."""
 
 
 class Sees(Looks, Protocol):
-    """Who can look at what it has done, besides."""
+    """Can look at its events as well."""
 
     def timeline_since(self, mark: int, /) -> Timeline:
         """What has happened since this mark."""
 
 
 class Inside(Sees, Protocol):
-    """What runs in the broker's event loop for somebody outside."""
+    """Runs functions and coroutines in the broker's event loop, for a caller outside."""
 
     def wait(self, condition: Condition[T], timeout_s: float, /) -> T:
         """Wait until the condition is true, and return its result. Raises `NotInTime`."""

@@ -54,7 +54,7 @@ _WAITING = {
 
 
 #: The same with a control API, which loads what it answers with when it is first asked.
-_WAITING_WITH_CONTROL = ("ottla.control.changes", "ottla.control.faults", "ottla.coordinator", "ottla.log.")
+_WAITING_WITH_CONTROL = ("ottla.control.changes", "ottla.control.faults.engine", "ottla.coordinator", "ottla.log.")
 
 
 def loaded_with(*options: str) -> set[str]:

@@ -244,19 +244,3 @@ def test_what_makes_no_sense_is_refused(kafka: Broker, wish: dict[str, Any], sai
     with pytest.raises(BadFault) as refused:
         kafka.hold(**wish)
     assert said in str(refused.value)
-
-
-def test_nothing_is_asked_when_nothing_is_held(kafka: Broker) -> None:
-    """Neither before the first hold nor behind the last one, be it at its end or spent."""
-
-    def is_asked() -> bool:
-        services = kafka.look(lambda broker: broker.server.services)
-        (coordinator,) = services.group_coordination.of_node.values()
-        asked = (coordinator.runtime.keep_back, services.failover.keep_back)
-        assert (asked[0] is None) is (asked[1] is None)
-        return asked[0] is not None
-
-    assert not is_asked()
-    with kafka.hold(timer="session", may_not_fire=True), kafka.hold(failover=1, may_not_fire=True):
-        assert is_asked()
-    assert not is_asked()

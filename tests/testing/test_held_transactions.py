@@ -204,16 +204,3 @@ def test_what_makes_no_sense_is_refused(kafka: Broker, specification: dict[str, 
     with pytest.raises(BadFault) as refused:
         kafka.hold(**specification)
     assert said in str(refused.value)
-
-
-def test_nothing_is_asked_when_nothing_is_held(kafka: Broker, client: Client) -> None:
-    Producer(client, "tx")
-
-    def is_asked() -> bool:
-        (coordinator,) = kafka.look(lambda broker: broker.server.services.transaction_coordination.of_node.values())
-        return coordinator.runtime.keep_back is not None
-
-    assert not is_asked()
-    with kafka.hold(timer=TIMEOUT, may_not_fire=True):
-        assert is_asked()
-    assert not is_asked()

@@ -196,7 +196,8 @@ async def test_async_program_awaits_the_same() -> None:
 
 
 def test_clients_are_seen_by_what_they_call_themselves(kafka: Broker) -> None:
-    with consuming(kafka.bootstrap_servers, "callers", "orders", client_id="caller"):
+    kafka.topic("calls").create()
+    with consuming(kafka.bootstrap_servers, "callers", "calls", client_id="caller"):
         kafka.group("callers").wait_for_assignment()
         mine = [connection for connection in kafka.connections if connection.client_id == "caller"]
         assert mine

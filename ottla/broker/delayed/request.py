@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ottla.purgatory import DelayedOperation, Purgatory
 
@@ -32,6 +32,9 @@ class DelayedRequest(DelayedOperation):
     """The operation of a request that waits."""
 
     __slots__ = ("_call",)
+
+    deadline_kind: ClassVar[str]
+    """The word for its deadline where deadlines are listed, such as "fetch"."""
 
     def __init__(self, call: WaitingCall, deadline_ms: int) -> None:
         super().__init__(deadline_ms)

@@ -14,7 +14,7 @@ from ottla.broker.groups.notes import NotesToStream
 from ottla.broker.internal.coordinated_topic import CoordinatedTopic
 from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.log import InternalLog
-from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
+from ottla.broker.upkeep.periodic_task import PAUSE_MS_MIN
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.coordinator.config import GroupConfig
 from ottla.coordinator.groups.coordinator import Coordinator
@@ -53,7 +53,7 @@ def group_config(settings: Settings, partitions_count: int) -> GroupConfig:
 
 
 #: Group coordinators and what is told of them.
-_GROUPS: Final = CoordinatedTopic(
+GROUPS: Final = CoordinatedTopic(
     name="groups",
     topic=GROUP_TOPIC,
     machine="group {}",
@@ -73,7 +73,7 @@ class GroupCoordination(Coordination[Coordinator]):
     """The group coordinators of all nodes."""
 
     def __init__(self, cluster: Cluster, timer: Timer, tasks: TaskGroup, background: Background, pace: Pace) -> None:
-        super().__init__(_GROUPS, cluster, timer, background)
+        super().__init__(GROUPS, cluster, timer, background)
         config = group_config(cluster.settings, cluster.group_partitions_count)
         group_log = InternalLog(cluster, GROUP_TOPIC)
         notes = NotesToStream(cluster.events)

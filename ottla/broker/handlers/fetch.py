@@ -111,14 +111,13 @@ def refuse(request: FetchRequest, error_code: int, *, names_topics: bool = False
 def _asked(request: FetchRequest, version: int, node: BrokerNode) -> dict[Key, FetchedPartition]:
     """The partitions listed in the request. Of one that is listed twice the last counts."""
     asked: dict[Key, FetchedPartition] = {}
-    topics = request.topics
-    for topic in paced(topics):
+    for topic in paced(request.topics):
         name: str | None = topic.topic
         if version >= 13:
             known = node.cluster.topics_by_id.get(topic.topic_id)
             name = None if known is None else known.name
-        partitions = topic.partitions
-        for listed in paced(partitions):
+        key_name = name or "" if topic.topic_id == ZERO_UUID else topic.topic_id  # as `FetchedPartition.key` has it
+        for listed in paced(topic.partitions):
             partition = FetchedPartition(
                 name,
                 topic.topic_id,
@@ -128,7 +127,7 @@ def _asked(request: FetchRequest, version: int, node: BrokerNode) -> dict[Key, F
                 max(NO_LEADER_EPOCH, listed.current_leader_epoch),
                 listed.last_fetched_epoch,
             )
-            asked[partition.key] = partition
+            asked[key_name, listed.partition] = partition
     return asked
 
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ottla.broker.lifecycle.assembly import Assembly
-from ottla.broker.upkeep.rounds import Round
+from ottla.broker.upkeep.periodic_task import PeriodicTask
 from ottla.cluster.address import MachineRefused
 
 if TYPE_CHECKING:
@@ -56,4 +56,6 @@ def close_idle_connections(listeners: Sequence[Listener], parts: Assembly, clock
         for listener in listeners:
             listener.close_idle()
 
-    Round(parts.timer, parts.services.background, parts.events, "idle connections", look, lambda: idle_ms).start()
+    PeriodicTask(
+        parts.timer, parts.services.background, parts.events, "idle connections", look, lambda: idle_ms
+    ).start()

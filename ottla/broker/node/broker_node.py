@@ -40,7 +40,7 @@ class BrokerNode:
         self.timer = timer
         self.clock = clock
         self.events = cluster.events
-        #: Partitions that have moved in this turn of the loop: whoever waits for them is in `delayed_operations`.
+        #: Partitions that have moved in this turn of the loop; what waits for them is in `delayed_operations`.
         self.moved = services.moved
         self._services = services
 
@@ -71,12 +71,12 @@ class BrokerNode:
 
     @property
     def pace(self) -> Pace:
-        """Who works off requests that take long."""
+        """Runs requests that take long."""
         return self._services.pace
 
     @property
     def failover(self) -> Failover:
-        """Who holds elections."""
+        """Holds elections."""
         return self._services.failover
 
     @cached_property

@@ -62,7 +62,7 @@ class Services:
         self._cluster = cluster
         self._timer = timer
         self._tasks = tasks
-        #: Partitions that have moved in this turn of the loop and that somebody may wait for, in order.
+        #: Partitions that have moved in this turn of the loop and that operations may wait for, in order.
         self.moved: dict[Partition, None] = {}
         #: The purgatories of all services made so far.
         self.purgatories: list[RegisteredPurgatory] = []
@@ -119,7 +119,7 @@ class Services:
 
     @cached_property
     def pace(self) -> Pace:
-        """Who works off requests that take long."""
+        """Runs requests that take long."""
         from ottla.pacing import Pace
 
         return self.enter(Pace(asyncio.get_running_loop().call_soon, self._stopwatch))

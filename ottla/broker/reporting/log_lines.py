@@ -4,7 +4,7 @@ A line takes as long as several answers, and a rebalance writes three. So what w
 its turn have left, at most a turn of the loop later; what did not, at once, and what happened before it.
 
 What goes wrong may do so many times a second: with each commit of a group whose log takes no record, with each try of a
-client that speaks TLS. Who reads the log hears it once for a reason, until it has not happened for a while.
+client that speaks TLS. The log has it once for each reason, until it has not happened for a while.
 """
 
 from __future__ import annotations

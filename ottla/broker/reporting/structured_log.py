@@ -1,6 +1,6 @@
 """Logging to stderr: JSON lines where machines read, and on a terminal what `console_log` makes of them.
 
-The logger is made here and handed down to the one who writes to it, `log_lines`: nothing is configured for the process,
+The logger is made here and handed down to `log_lines`, which writes to it: nothing is configured for the process,
 which in a test run is the user's, not ours.
 
 The log need not be read. When stderr is closed, or the pipe behind it broken, lines are dropped and the broker goes on.
@@ -34,7 +34,7 @@ class Log(Protocol):
         """Whether something of this level, a number of `LEVELS`, is written."""
 
     def debug(self, event: str, **keys: Any) -> object:
-        """What only those look for who search."""
+        """For readers who search for a cause."""
 
     def info(self, event: str, **keys: Any) -> object:
         """What happens."""

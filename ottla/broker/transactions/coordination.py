@@ -17,7 +17,7 @@ from ottla.broker.internal.coordination import Coordination
 from ottla.broker.internal.log import InternalLog
 from ottla.broker.transactions.markers import MAY_BE_WRITABLE, Groups, MarkerWriter
 from ottla.broker.transactions.notes import TransactionNotes
-from ottla.broker.upkeep.rounds import PAUSE_MS_MIN
+from ottla.broker.upkeep.periodic_task import PAUSE_MS_MIN
 from ottla.cluster.refused import Refused
 from ottla.cluster.topic import NO_LEADER
 from ottla.cluster.topic_names import TRANSACTION_TOPIC
@@ -52,7 +52,7 @@ def transaction_config(settings: Settings, partitions_count: int) -> Transaction
 
 
 #: Transaction coordinators and what is told of them. All ids of a partition are one machine; its key is the partition.
-_TRANSACTIONS: Final = CoordinatedTopic(
+TRANSACTIONS: Final = CoordinatedTopic(
     name="transactions",
     topic=TRANSACTION_TOPIC,
     machine="partition {} of __transaction_state",
@@ -78,7 +78,7 @@ class TransactionCoordination(Coordination[TransactionCoordinator]):
         pace: Pace,
         groups: Groups,
     ) -> None:
-        super().__init__(_TRANSACTIONS, cluster, timer, background)
+        super().__init__(TRANSACTIONS, cluster, timer, background)
         config = transaction_config(cluster.settings, cluster.transaction_partitions_count)
         transaction_log = InternalLog(cluster, TRANSACTION_TOPIC)
         notes = TransactionNotes(cluster.events)

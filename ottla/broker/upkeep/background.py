@@ -4,7 +4,7 @@ A job is a generator that yields wherever it may be interrupted, and so often th
 millisecond. Each turn of the loop gives one job one slice, job by job in turn; how many jobs there are makes no
 difference to how long a turn takes. While there are none nothing runs.
 
-A job that raises is over, the one who started it is told, and the other jobs go on.
+A job that raises is over, the part that started it is told, and the other jobs go on.
 
 How long a slice takes is measured by the machine's clock, whatever clock the broker has: it is about the time that
 clients have to wait.

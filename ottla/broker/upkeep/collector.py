@@ -6,7 +6,7 @@ to no such cycles; what is not needed goes when the last reference does. So each
 last one, and what it leaves is set aside for good. And it is made soon, while that is little:
 
     700 new objects      the youngest are looked at
-    11 times that        and those who were left then
+    11 times that        and the objects that were left then
     3 times that         a full look, at some 20,000 objects; without this it were ten times as many, or more
 
 What is set aside still goes with its last reference. Only a cycle that was set aside while it was in use would stay.
@@ -20,7 +20,7 @@ import gc
 from typing import Any, Final
 
 _FULL: Final = 2
-#: How many new objects there are before the youngest are looked at, and how often before those who were left then. Said
+#: How many new objects there are before the youngest are looked at, and how often before those left then. Said
 #: here, for Python's own number has grown to 2,000 in 3.13, and a full look with it.
 _YOUNGEST: Final = 700
 _LOOKS_BEFORE_YOUNGER: Final = 10

@@ -1,8 +1,8 @@
 """What is due from time to time: old segments removed, idle producers forgotten, logs cleaned, flushed and their state
 noted.
 
-Each is a `Round`, on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed before
-there is a topic, and between two rounds nothing wakes up.
+Each is a `PeriodicTask`, on the broker's timer, so the virtual clock drives it like everything else. Nothing is armed
+before there is a topic, and between two runs nothing wakes up.
 
 Kafka: LogManager.startup (kafka-log-retention), UnifiedLog (PeriodicProducerExpirationCheck).
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ottla.broker.upkeep.rounds import Round
+from ottla.broker.upkeep.periodic_task import PeriodicTask
 from ottla.events.kind import Kind
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Housekeeping:
 
     @cached_property
     def _cleaner(self) -> LogCleaner:
-        """Made, and loaded, with its first round: no client waits then, as one does who has the first topic made."""
+        """Made, and loaded, with its first run: no client waits then, as one would if the first topic made it."""
         from ottla.log.compaction.log_cleaner import LogCleaner
 
         cluster = self._cluster
@@ -112,12 +112,12 @@ class Housekeeping:
         interval: str,
         first: str | None = None,
     ) -> None:
-        """`has_work`: whether a round at this date would find any. `interval` and `first` are settings; without `first`
-        the first round comes after an interval too.
+        """`has_work`: whether a run at this date would find any. `interval` and `first` are settings; without `first`
+        the first run comes after an interval too.
         """
         wall_ms, settings = self._cluster.wall_ms, self._cluster.settings
         interval_ms: int = settings[interval]
-        repeated = Round(
+        repeated = PeriodicTask(
             self._timer,
             self._background,
             self._cluster.events,

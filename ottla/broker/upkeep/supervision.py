@@ -4,8 +4,8 @@
     timer    an alarm that fails is over, and the other alarms ring
 
 Each is told, with the traceback, and once as long as it is for the same reason. The broker ends for nothing but a
-signal. Who reads events and fails at one keeps nobody else from reading it: the stream sees to that. What runs again
-and again is a `Round`, what is done a little at a time a job of `Background`.
+signal. A reader of events that fails at one keeps no other reader from it: the stream sees to that. What runs again
+and again is a `PeriodicTask`, what is done a little at a time a job of `Background`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SupervisedTasks(asyncio.TaskGroup):
 
 
 class TimerErrors:
-    """Takes the errors of what the timer calls, and of who waits in a purgatory, while they are being handled."""
+    """Takes the errors of alarms and of operations in purgatories, while they are being handled."""
 
     def __init__(self, events: Stream) -> None:
         self._events = events

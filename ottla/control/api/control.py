@@ -13,7 +13,7 @@
     … /topics, /wait, …   what there is, waiting for it, putting it back: see `state`
 
 Answers are JSON objects with Kafka's words for keys, and units. Whatever can't be done is an `HttpRefused` with a
-sentence. docs/control.md is for who writes such scripts.
+sentence. docs/control.md is for authors of such scripts.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ class Control:
 
     @cached_property
     def state(self) -> StateControl:
-        """Who answers what concerns the broker's state."""
+        """Answers what concerns the broker's state."""
         from ottla.control.api.state import StateControl
 
         return StateControl(self.broker, self._history)
 
     @cached_property
     def faults(self) -> FaultControl:
-        """Who answers what concerns faults."""
+        """Answers what concerns faults."""
         from ottla.control.api.faults import FaultControl
 
         return FaultControl(self.broker)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ottla.control.api.http_refused import HttpRefused
 from ottla.control.api.route import Answer, Route
-from ottla.control.faults.misuse import BadFault
 
 if TYPE_CHECKING:
     from ottla.control.api.faults import FaultControl
@@ -29,7 +28,11 @@ def _route(method: str, path: str, does: str, name: str) -> Route[HasFaults]:
         asked: Callable[[bytes], Awaitable[Answer]] = getattr(control.faults, name)
         try:
             return await asked(argument)
-        except BadFault as bad:
+        except ValueError as bad:
+            from ottla.control.faults.misuse import BadFault  # what answers has loaded it
+
+            if not isinstance(bad, BadFault):
+                raise
             raise HttpRefused(HTTPStatus.BAD_REQUEST, str(bad)) from None
 
     return Route(method, path, does, answer)

@@ -71,9 +71,9 @@ class FaultControl:
 
     async def wait(self, body: bytes) -> Answer:
         """POST /faults/wait"""
-        wish = _read_body(body, fault_id=int, count=int, timeout_ms=int)
-        fault = self._find(wish["fault_id"])
-        await _until(fault.waiting, wish, lambda: f"has happened {fault.hit_count} times", fault)
+        asked = _read_body(body, fault_id=int, count=int, timeout_ms=int)
+        fault = self._find(asked["fault_id"])
+        await _until(fault.waiting, asked, lambda: f"has happened {fault.hit_count} times", fault)
         return _tell(fault)
 
     async def remove(self, number: bytes) -> Answer:
@@ -98,17 +98,17 @@ class FaultControl:
 
     async def wait_for_hold(self, body: bytes) -> Answer:
         """POST /holds/wait"""
-        wish = _read_body(body, fault_id=int, count=int, timeout_ms=int)
-        fault = self._find(wish["fault_id"])
+        asked = _read_body(body, fault_id=int, count=int, timeout_ms=int)
+        fault = self._find(asked["fault_id"])
         hold = hold_of(fault)
-        await _until(hold.milestones, wish, lambda: f"has held {len(hold.all)}", fault)
+        await _until(hold.milestones, asked, lambda: f"has held {len(hold.all)}", fault)
         return _tell_hold(fault)
 
     async def let_go(self, body: bytes) -> Answer:
         """POST /holds/let_go"""
-        wish = _read_body(body, fault_id=int, number=int, change=dict)
-        held = self._find_held(wish)
-        change = wish.get("change", {})
+        asked = _read_body(body, fault_id=int, number=int, change=dict)
+        held = self._find_held(asked)
+        change = asked.get("change", {})
         _check_change(held, change)
         held.change(**change)
         held.let_go()
@@ -116,11 +116,11 @@ class FaultControl:
 
     async def refuse(self, body: bytes) -> Answer:
         """POST /holds/refuse"""
-        wish = _read_body(body, fault_id=int, number=int, error=str)
-        if "error" not in wish:
+        asked = _read_body(body, fault_id=int, number=int, error=str)
+        if "error" not in asked:
             raise HttpRefused(HTTPStatus.BAD_REQUEST, "the body says with which error, such as REBALANCE_IN_PROGRESS")
-        held = self._find_held(wish)
-        held.refuse(error_code(wish["error"]))
+        held = self._find_held(asked)
+        held.refuse(error_code(asked["error"]))
         return _tell_held(held)
 
     async def lose(self, body: bytes) -> Answer:
@@ -139,18 +139,18 @@ class FaultControl:
         except BadFault as unknown:
             raise HttpRefused(HTTPStatus.NOT_FOUND, str(unknown)) from None
 
-    def _find_held(self, wish: dict[str, Any]) -> Held:
+    def _find_held(self, asked: dict[str, Any]) -> Held:
         """What is held with this number; without one the first that is held still."""
-        fault = self._find(wish["fault_id"])
+        fault = self._find(asked["fault_id"])
         hold = hold_of(fault)
         for held in hold.all:
-            if held.number == wish["number"] if "number" in wish else held.how is None:
+            if held.number == asked["number"] if "number" in asked else held.how is None:
                 return held
         raise HttpRefused(HTTPStatus.NOT_FOUND, f"{fault} holds no such thing; {fault.seen_instead()}")
 
 
-async def _until(milestones: Milestones, wish: dict[str, Any], now: Callable[[], str], fault: Fault) -> None:
-    count, timeout_ms = wish.get("count", 1), wish.get("timeout_ms", WAIT_MS)
+async def _until(milestones: Milestones, asked: dict[str, Any], now: Callable[[], str], fault: Fault) -> None:
+    count, timeout_ms = asked.get("count", 1), asked.get("timeout_ms", WAIT_MS)
     if not 1 <= count <= _COUNT_MAX or not 0 <= timeout_ms <= WAIT_MS_MAX:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, f"count is at least 1, and timeout_ms at most {WAIT_MS_MAX}")
     reached = asyncio.Event()
@@ -164,10 +164,10 @@ async def _until(milestones: Milestones, wish: dict[str, Any], now: Callable[[],
 
 
 def _read(body: bytes) -> dict[str, Any]:
-    wish = read_object(body)
-    if wish is None:
+    asked = read_object(body)
+    if asked is None:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, 'the body is an object, such as {"api": "Produce", "delay": 500}')
-    return wish
+    return asked
 
 
 def _read_body(body: bytes, **types: type) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Events for one who follows them: read from the stream, kept until they are sent, as server-sent events.
+"""Events for a client that follows them: read from the stream, kept until they are sent, as server-sent events.
 
 What waits for a slow reader is bounded, in events and in bytes. A reader that falls behind further is cut off. By the
 sequence of the next event it gets, which is its id, it sees how many it has missed.

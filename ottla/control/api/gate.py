@@ -1,4 +1,4 @@
-"""Who may ask over HTTP: nothing that a web page made its reader's browser send, and nobody without the token.
+"""Which requests may come in over HTTP: none that a web page made a browser send, and none without the token.
 
 A page from anywhere can have the browser ask 127.0.0.1, too. Four headers tell such requests from a script's:
 
@@ -9,7 +9,7 @@ A page from anywhere can have the browser ask 127.0.0.1, too. Four headers tell 
                    without an Origin: images, scripts, links.
     Content-Type   What a page may send to strangers without asking them first is a form or text, never JSON.
 
-A token is for machines that others reach: who asks has to know it. It is compared in a time that tells nothing of it.
+A token is for machines that others reach: each request must have it. It is compared in a time that tells nothing of it.
 
 This is policy, and nothing else: it knows no sockets, and not what is asked for, so whatever is served over HTTP can
 stand behind it.

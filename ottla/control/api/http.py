@@ -1,4 +1,4 @@
-"""HTTP/1.1 for the control API: h11 does the parsing, the `Gate` says who gets in, this does the sockets.
+"""HTTP/1.1 for the control API: h11 does the parsing, the `Gate` says which requests get in, this does the sockets.
 
 Loaded with --control only. Bodies and headers are bounded, and so is the number of connections; one that says nothing
 for a minute, or takes nothing, is closed. If there are too many, one without a request makes room for the next; if all
@@ -60,7 +60,7 @@ class ControlListener:
 
     @property
     def is_for_this_machine(self) -> bool:
-        """Whether nobody on another machine can connect."""
+        """Whether no other machine can connect."""
         sockets = () if self._server is None else self._server.sockets
         return all(ip_address(opened.getsockname()[0].partition("%")[0]).is_loopback for opened in sockets)
 
@@ -236,7 +236,7 @@ class Conversation:
         return bytes(body)
 
     async def send(self, status: HTTPStatus, body: bytes, more_headers: Mapping[str, str] | None = None) -> bool:
-        """Send an answer; False when the connection ends with it. Raises OSError when nobody takes it."""
+        """Send an answer; False when the connection ends with it. Raises OSError when the client does not take it."""
         http = self._http
         headers: list[tuple[str, Any]] = [
             ("Content-Type", "application/json"),
@@ -244,7 +244,7 @@ class Conversation:
             ("Server", f"ottla/{__version__}"),
             *(more_headers or {}).items(),
         ]
-        if self._is_last or http.their_state is not h11.DONE:  # they have more to say, which nobody will read
+        if self._is_last or http.their_state is not h11.DONE:  # the client has more to say, which is not read
             headers.append(("Connection", "close"))
         events = (
             h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
@@ -290,7 +290,7 @@ class Conversation:
             self._writer.close()
 
     async def end(self) -> None:
-        """Close when what is written has left. Raises OSError when nobody takes it."""
+        """Close when what is written has left. Raises OSError when the client does not take it."""
         self._writer.close()
         async with asyncio.timeout(IDLE_SECONDS_MAX):
             await self._writer.wait_closed()

@@ -1,4 +1,4 @@
-"""A row of the control API: what can be asked, and who answers it."""
+"""A row of the control API: what can be asked, and what answers it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WAIT_MS_MAX: Final = 50_000
 WAIT_MS: Final = 10_000
 
 Answer: TypeAlias = dict[str, Any]
-#: Who answers.
+#: What answers.
 C_contra = TypeVar("C_contra", contravariant=True)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HasState(Protocol):
-    """Whoever answers all routes has one who answers these."""
+    """The object of all routes has the object that answers these."""
 
     @property
     def state(self) -> StateControl: ...

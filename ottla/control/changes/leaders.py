@@ -1,4 +1,4 @@
-"""What a test does to who leads: a partition gets another leader, a group another coordinator.
+"""Changes of leaders: a partition gets another leader, a group another coordinator.
 
 Clients see what they see after a reassignment: NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR from the node they know, a new
 leader epoch, and the new node in metadata and FindCoordinator. The nodes themselves go on.

@@ -6,8 +6,9 @@
     settings and configs     are those of the start
     the virtual clock        has the machine's date again; its deadlines never go back
 
-Connections stay: to clients it is as if an administrator had deleted all topics and groups. Who is told so asks anew,
-and a consumer joins again. What else has to forget something, such as faults, reads `broker.reset` in the stream.
+Connections stay: to clients it is as if an administrator had deleted all topics and groups. A client that
+is told so asks anew, and a consumer joins again. What else has to forget something, such as faults, reads
+`broker.reset` in the stream.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def delete_records(cluster: Cluster, name: str, partition: int | None = None, be
 
 
 async def commit_offsets(services: Services, cluster: Cluster, group_id: str, offsets: Mapping[Place, int]) -> None:
-    """Commit as one does who is no member: for groups that have none. Raises `NoSuchTopic`, `ChangeRefused`."""
+    """Commit as a client that is no member: for groups that have none. Raises `NoSuchTopic`, `ChangeRefused`."""
     topics = []
     for (name, partition), offset in offsets.items():
         find_log(cluster, name, partition)

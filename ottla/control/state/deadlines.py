@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ottla.broker.delayed.fetch import DelayedFetch
-from ottla.broker.delayed.produce import DelayedProduce
+from ottla.broker.delayed.request import DelayedRequest
 from ottla.purgatory import NEVER_MS, Alarm
 
 if TYPE_CHECKING:
@@ -69,8 +68,8 @@ def _describe(entry: TimerEntry, of_machines: dict[int, dict[str, Any]]) -> dict
     """What the entry is, and what it is about."""
     if (found := of_machines.get(id(entry))) is not None:
         return found
-    if isinstance(entry, DelayedFetch | DelayedProduce):
-        return {"kind": "fetch" if isinstance(entry, DelayedFetch) else "produce"}
+    if isinstance(entry, DelayedRequest):
+        return {"kind": entry.deadline_kind}
     if isinstance(entry, Alarm) and entry.about:
         return {"kind": "round", "about": entry.about}
     return {"kind": "other", "about": entry.name}

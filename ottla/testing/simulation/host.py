@@ -49,7 +49,7 @@ class Host:
         return self._network.loop.create_task(program, context=self._context.copy())
 
     def cut(self) -> None:
-        """Pull its network cable: what is sent waits, and nobody is told. Its programs go on."""
+        """Pull its network cable: what is sent waits, and neither end is told. Its programs go on."""
         self.is_cut = True
 
     def heal(self) -> None:

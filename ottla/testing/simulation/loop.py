@@ -1,9 +1,9 @@
-"""An event loop on simulated time: when nobody has anything to do, it is later at once.
+"""An event loop on simulated time: when no task has anything to do, time moves on at once.
 
-A turn of the loop takes ten microseconds, so that who looks at the clock again and again gets on. When no callback is
+A turn of the loop takes ten microseconds, so that code that polls the clock gets on. When no callback is
 ready time jumps to the next one that is scheduled: an hour takes as long as what happens in it. Tasks that are ready in
-the same turn run in an order by seed. asyncio runs them first come, first served; but who is first there is chance, as
-soon as sockets are real. Everything else keeps asyncio's order.
+the same turn run in an order by seed. asyncio runs them first come, first served; but which comes first
+is chance as soon as sockets are real. Everything else keeps asyncio's order.
 
 Nothing here waits for the machine. Sockets are `Network`'s, and a function for an executor is run at once, where it is
 asked for. What can't be simulated is refused by `NotSimulated`, never done in the real world by mistake.
@@ -28,7 +28,7 @@ from ottla.testing.simulation.refused import NothingWillHappen, NotSimulated
 _NS_PER_S: Final = 1_000_000_000
 _NS_PER_MS: Final = 1_000_000
 _TURN_NS: Final = 10_000
-#: How many of those who wait are named when nothing will happen.
+#: How many waiting tasks are named when nothing will happen.
 _NAMED_MAX: Final = 20
 
 
@@ -100,7 +100,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._now_ns += round(seconds * _NS_PER_S)
 
     def begin_the_end(self) -> None:
-        """Let those who are left clean up, on dead hosts too, however late it becomes."""
+        """Let the tasks that are left clean up, on dead hosts too, however late it becomes."""
         self._limit_ns = None
         for host in self.network.hosts:
             host.is_dead = False
@@ -131,7 +131,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 handle._run()
 
     def _jump(self) -> None:
-        """Nobody has anything to do: it is later."""
+        """No task has anything to do: move time on."""
         if not self._scheduled:
             raise NothingWillHappen(f"everybody waits, and nothing is scheduled: {self._waiting()}")
         due_ns = ceil(self._scheduled[0].when() * _NS_PER_S)
@@ -196,7 +196,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return server
 
     async def hold_address(self, _family: int, address: tuple[str, int]) -> SimulatedServer:
-        """For a node that is stopped: nobody listens there, and nobody else can."""
+        """For a node that is stopped: nothing listens at the address, and no other server can bind it."""
         return self.network.listen(asyncio.Protocol, *address)
 
     async def getaddrinfo(self, host: Any, port: Any, **_keys: Any) -> Any:
@@ -221,7 +221,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def _write_to_self(self) -> None:
-        """Nobody sleeps who would have to be woken."""
+        """There is no sleeping selector to wake."""
 
     def _process_events(self, event_list: Any) -> None:
         """There are none."""

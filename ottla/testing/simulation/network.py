@@ -1,7 +1,7 @@
 """The network of a simulation: addresses, listening sockets, and how long each message takes, by seed.
 
 Every address is on it: 127.0.0.1, localhost and whatever name a server was given. Nothing of it is on the machine's
-network, so ports are free and nobody else connects.
+network, so ports are free and no other program connects.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _FIRST_CLIENT_PORT: Final = 49_152
 #: What is due at the same instant comes in no order.
 _APART_S: Final = 1e-7
 _LOOPBACK: Final = "127.0.0.1"
-#: Names of an address that is somebody's own.
+#: Names of a host's own address.
 _OWN: Final = frozenset({"localhost", "::1", "0.0.0.0", "::", ""})
 
 
 class Network:
-    """Who listens where, and what is on its way."""
+    """The listening servers, and what is on its way."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, random_source: Random, latency_ms: tuple[float, float]) -> None:
         """`latency_ms`: how long a message takes at least and at most."""
@@ -107,7 +107,7 @@ class Network:
         return server
 
     def forget(self, server: SimulatedServer) -> None:
-        """Nobody listens there any more."""
+        """No server listens there any more."""
         if self._servers.get(server.address) is server:
             del self._servers[server.address]
 

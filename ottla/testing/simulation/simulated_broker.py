@@ -1,7 +1,7 @@
 """The broker of a simulation, as the story has it: what `kafka.aio` has, where broker and test are in one loop.
 
-What waits is awaited, and lasts simulated seconds. Everything else is done at once, for who asks is inside already. But
-it is done outside of any host, be the program that asks on one: what the broker has begun goes on when that host dies.
+What waits is awaited, and lasts simulated seconds. Everything else is done at once: the caller is inside already. But
+it is done outside of any host, also for a program on one: what the broker has begun goes on when that host dies.
 """
 
 from __future__ import annotations
@@ -66,20 +66,20 @@ class SimulatedBroker(AsyncLooking, Faulting):
         """Start it again, at the address it had."""
         await self.run_in_loop(lambda broker: broker.nodes.start(node_id))
 
-    # --- the way inside: who asks is there already ---
+    # --- the way inside: the caller is there already ---
 
     def look(self, at: Callable[[ControlledBroker], T], /) -> T:
         """Call this and return what it returns."""
         return self._context.copy().run(at, self._broker)
 
     def wait(self, condition: Condition[T], timeout_s: float) -> T:
-        """Nobody can: whoever waits in the only thread there is waits for ever."""
+        """Refused: a wait in the only thread there is would last for ever."""
         raise RuntimeError(
             f"to wait for {condition.said} in a simulation, await it: await kafka.group(...).wait_for(...)"
         )
 
     def run(self, work: Callable[[ControlledBroker], Coroutine[Any, Any, T]]) -> T:
-        """Nobody can, for the same reason."""
+        """Refused, for the same reason."""
         work(self._broker).close()
         raise RuntimeError("in a simulation, await it")
 

@@ -30,7 +30,6 @@ from tests.support.batches import batch
 
 VERSIONS = range(7, 19)
 ONE = batch()
-THREE = batch(((b"a", b"1"), (b"b", b"2"), (b"c", b"3")))
 NOT_FOUND = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 WRONG_EPOCH = ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
@@ -60,28 +59,6 @@ def indexes(answer: Any) -> list[int]:
 
 class TestGoingOn:
     @pytest.mark.parametrize("version", VERSIONS)
-    def test_only_news_is_told(self, version: int) -> None:
-        """Records, and that is all that is new; partitions may join, be moved on, and be forgotten.
-
-        Kafka: testFetchRequests, testIncrementalFetchSession, testToForgetPartitions."""
-        scene = LogScene()
-        topic, other = scene.create("orders", partitions=2), scene.create("others")
-        scene.append(topic, ONE)
-        client = Client(scene, version)
-        first = client.ask(topic, 0, 0)
-        assert (first.session_id > 0, indexes(first)) == (True, [0, 1])
-        assert indexes(client.ask(topic, 1)) == []
-        scene.append(topic, THREE, index=1)
-        news = client.ask()
-        assert (indexes(news), news.session_id) == ([1], first.session_id)
-        assert indexes(client.ask()) == [1]  # its offset was not moved on, so the records are there still
-        assert indexes(client.ask(topic, 1, 3)) == []
-        assert indexes(client.ask(other, 0)) == [0]
-        assert client.ask().responses == []
-        scene.append(topic, ONE)
-        assert indexes(client.ask(forgotten_topics_data=forget(topic, 0))) == []
-
-    @pytest.mark.parametrize("version", VERSIONS)
     def test_session_ends_with_its_last_partition(self, version: int) -> None:
         """The answer has no session, and the next request finds none.
 
@@ -107,22 +84,6 @@ class TestGoingOn:
         moved = client.ask()
         assert (indexes(moved), only(moved.responses).log_start_offset) == ([0], 1)
         assert indexes(client.ask()) == []
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_errors_are_told_each_time_and_their_end_once(self, version: int) -> None:
-        """Though nothing else has changed. Kafka: testIncrementalFetchSession, testUpdateAndGenerateResponseData…"""
-        scene = LogScene()
-        topic = scene.create("orders")
-        scene.append(topic, ONE)
-        client = Client(scene, version)
-        missing, beyond = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OFFSET_OUT_OF_RANGE
-        assert error_codes(client.ask(topic, 9, 0).responses) == [beyond, missing]
-        assert error_codes(client.ask().responses) == [beyond, missing]
-        assert error_codes(client.ask(topic, 1).responses) == [0, missing]
-        assert error_codes(client.ask().responses) == [missing]
-        scene.cluster.add_partitions(topic, [[1]])
-        assert error_codes(client.ask().responses) == [0]
-        assert client.ask().responses == []
 
     def test_partitions_with_records_go_to_the_end(self) -> None:
         """So that a small limit doesn't starve those behind. Kafka: testDeprioritizesPartitionsWithRecordsOnly."""
@@ -212,23 +173,6 @@ class TestGoingOn:
 
 class TestBeginningAndEnd:
     @pytest.mark.parametrize("version", VERSIONS)
-    def test_wrong_ids_and_epochs(self, version: int) -> None:
-        """The answer has no session; the one that is there goes on with the epoch it expects."""
-        scene = LogScene()
-        topic = scene.create("orders")
-        client = Client(scene, version)
-        session_id = client.ask(topic, 0).session_id
-        for asked_id, epoch, error in (
-            (session_id, 2, WRONG_EPOCH),
-            (session_id, -2, WRONG_EPOCH),
-            (session_id ^ 1, 1, NOT_FOUND),
-            (0, 5, NOT_FOUND),
-        ):
-            answer = scene.ask(fetch_request(topic, 0, session_id=asked_id, session_epoch=epoch), version)
-            assert (answer.error_code, answer.session_id, answer.responses) == (error, 0, [])
-        assert client.ask().error_code == 0
-
-    @pytest.mark.parametrize("version", VERSIONS)
     @pytest.mark.parametrize("epoch", [0, -1])
     def test_full_request_closes_the_session_it_names(self, epoch: int, version: int) -> None:
         """Epoch 0 begins another one, -1 does not."""
@@ -240,25 +184,6 @@ class TestBeginningAndEnd:
         assert (answer.session_id > 0, indexes(answer)) == (epoch == 0, [0])
         assert client.ask().error_code == NOT_FOUND
         assert len(scene.nodes[1].fetch_sessions) == (1 if epoch == 0 else 0)
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_session_that_is_not_there_can_be_closed(self, version: int) -> None:
-        scene = LogScene()
-        topic = scene.create("orders")
-        assert scene.ask(fetch_request(topic, 0, session_id=77, session_epoch=-1), version).error_code == 0
-
-    @pytest.mark.parametrize("version", [12, 13])
-    def test_names_and_ids_do_not_mix(self, version: int) -> None:
-        """Kafka: testFetchSessionWithUnknownIdOldRequestVersion, testIncrementalFetchSessionWithIdsWhen…"""
-        scene = LogScene()
-        topic = scene.create("orders")
-        client = Client(scene, version)
-        client.ask(topic, 0)
-        client.version = 25 - version
-        answer = client.ask(topic, 0)
-        assert (answer.error_code, answer.session_id) == (ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, 0)
-        client.version = version
-        assert client.ask(topic, 0).error_code == 0
 
     def test_session_belongs_to_its_node(self) -> None:
         scene = LogScene(nodes=2)

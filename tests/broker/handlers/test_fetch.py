@@ -18,7 +18,6 @@ from ottla.protocol.records import batch_spans, read_header
 from tests.broker.log_scene import (
     LogScene,
     SentCall,
-    absent_topic,
     error_codes,
     fetch_request,
     only,
@@ -47,63 +46,6 @@ def told(partition: Any) -> tuple[int, int, int, int]:
 
 
 class TestReading:
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_from_an_offset(self, version: int) -> None:
-        """The whole batch that holds the offset, and what follows; by the name or the id it was asked under."""
-        scene = LogScene()
-        topic = scene.create("orders")
-        scene.append(topic, ONE, THREE, ONE)
-        answer = scene.ask(fetch_request(topic, 2), version)
-        (answered,) = answer.responses
-        assert (answered.topic, answered.topic_id) == (("orders", ZERO_UUID), ("", topic.topic_id))[version >= 13]
-        assert (answer.error_code, answer.session_id, answer.node_endpoints) == (0, 0, [])
-        partition = only(answer.responses)
-        assert offsets_of(partition) == [1, 4]
-        assert told(partition) == (0, 5, 5, 0 if version >= 5 else -1)
-        assert (partition.aborted_transactions, partition.preferred_read_replica) == (None, -1)
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    @pytest.mark.parametrize(("offset", "error"), [(5, 0), (6, 1), (20, 1), (-1, 1), (1, 1)])
-    def test_where_nothing_is(self, offset: int, error: int, version: int) -> None:
-        """At the end there is nothing yet; beyond it, and before the start, there never will be."""
-        scene = LogScene()
-        topic = scene.create("orders")
-        scene.append(topic, ONE, THREE, ONE)
-        topic.partitions[0].delete_records(2)
-        partition = only(scene.ask(fetch_request(topic, offset), version).responses)
-        assert (partition.error_code, bytes(partition.records)) == (error, b"")
-        if error:
-            assert told(partition) == (error, -1, -1, -1)
-            assert partition.aborted_transactions is None
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_what_does_not_exist(self, version: int) -> None:
-        """Is answered behind all that does, unknown ids before unknown partitions, and reads like no log at all."""
-        scene = LogScene()
-        topic = scene.create("orders")
-        scene.append(topic, ONE)
-        request = fetch_request(topic, 0, 0)
-        request.topics = request.topics + fetch_request(absent_topic(topic), 0).topics
-        request.topics[0].partitions.reverse()
-        answer = scene.ask(request, version)
-        good, *unknown = partitions_of(answer.responses)
-        assert offsets_of(good) == [0]
-        codes = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
-        assert [p.error_code for p in unknown] == ([ErrorCode.UNKNOWN_TOPIC_ID, codes[0]] if version >= 13 else codes)
-        for partition in unknown:
-            assert told(partition)[1:] == (-1, -1, -1)
-            assert (partition.aborted_transactions, bytes(partition.records)) == ([], b"")
-
-    @pytest.mark.parametrize("version", [12, 13])
-    def test_partition_asked_for_twice(self, version: int) -> None:
-        """The last offset counts, and there is one answer."""
-        scene = LogScene()
-        topic = scene.create("orders")
-        scene.append(topic, ONE, ONE)
-        request = fetch_request(topic, 0)
-        request.topics += fetch_request(topic, 1).topics
-        assert offsets_of(only(scene.ask(request, version).responses)) == [1]
-
     def test_internal_topics_are_read_like_others(self) -> None:
         scene = LogScene()
         topic = scene.create(GROUP_TOPIC)
@@ -122,33 +64,6 @@ class TestReading:
 
 
 class TestSizes:
-    """Batches of 70 bytes, and a larger one, in two partitions."""
-
-    @pytest.mark.parametrize("version", [4, 12, 18])
-    @pytest.mark.parametrize(
-        ("limits", "offsets"),
-        [
-            ({"max_bytes": 1}, [[0], []]),
-            ({"max_bytes": 0}, [[0], []]),
-            ({"partition_max_bytes": 1}, [[0], []]),
-            ({"partition_max_bytes": 0}, [[0], []]),
-            ({"partition_max_bytes": len(ONE)}, [[0], []]),
-            ({"partition_max_bytes": len(ONE) + len(THREE)}, [[0, 1], [0, 3]]),
-            ({"max_bytes": len(ONE) + len(THREE)}, [[0, 1], []]),
-            ({"max_bytes": 2 * len(ONE) + len(THREE)}, [[0, 1, 4], []]),
-            ({"max_bytes": 2 * len(ONE) + 2 * len(THREE)}, [[0, 1, 4], [0]]),
-            ({"max_bytes": 1 << 20}, [[0, 1, 4], [0, 3]]),
-        ],
-    )
-    def test_first_batch_comes_whole(self, limits: dict[str, int], offsets: list[list[int]], version: int) -> None:
-        """However small the limits; after that they hold, each partition's own and the one of them all."""
-        scene = LogScene()
-        topic = scene.create("orders", partitions=2)
-        scene.append(topic, ONE, THREE, ONE)
-        scene.append(topic, THREE, ONE, index=1)
-        answer = scene.ask(fetch_request(topic, 0, 0, **limits), version)
-        assert [offsets_of(partition) for partition in partitions_of(answer.responses)] == offsets
-
     def test_last_batch_may_be_cut_off(self) -> None:
         """A client drops what isn't whole: 100 bytes are one batch and a part of the next."""
         scene = LogScene()
@@ -204,18 +119,6 @@ class TestIsolation:
             assert [(t.producer_id, t.first_offset) for t in committed.aborted_transactions] == [(7, 0)]
         committed = only(scene.ask(fetch_request(topic, 3, isolation_level=1), version).responses)
         assert committed.aborted_transactions == []
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_no_such_level(self, version: int) -> None:
-        """Kafka stumbles over it, but only when there is something to be read at all."""
-        scene = LogScene()
-        topic = scene.create("orders")
-        answer = scene.ask(fetch_request(topic, 0, isolation_level=2), version)
-        if version >= 13:
-            assert (answer.error_code, answer.responses) == (ErrorCode.UNKNOWN_SERVER_ERROR, [])
-        else:
-            assert error_codes(answer.responses) == [ErrorCode.UNKNOWN_SERVER_ERROR]
-        assert scene.ask(fetch_request(None, isolation_level=2), version).error_code == 0
 
 
 class TestEpochs:

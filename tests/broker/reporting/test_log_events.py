@@ -12,10 +12,13 @@ import pytest
 import structlog
 
 import ottla
+from ottla.broker.groups.coordination import GROUPS
 from ottla.broker.groups.notes import NotesToStream
+from ottla.broker.internal.coordinated_topic import CoordinatedTopic
 from ottla.broker.lifecycle.server import Server
 from ottla.broker.network.endpoints import read_endpoints
 from ottla.broker.reporting.log_lines import LogLines
+from ottla.broker.transactions.coordination import TRANSACTIONS
 from ottla.control.faults.targets import TARGETS
 from ottla.coordinator.classic.states import GroupState
 from ottla.coordinator.notes import Cause, Note
@@ -89,12 +92,26 @@ def test_every_detail_is_in_the_table() -> None:
         assert set(names) <= {*kind.keys, *kind.keys_unlogged}, f"{where} tells {kind.name}"
 
 
+def told_of(topic: CoordinatedTopic) -> Iterator[tuple[EventKind, set[str]]]:
+    """The kinds that tell of an internal topic's partitions and machines, with the details that they are told with."""
+    machine = {*topic.machine_fields("0")}
+    yield topic.loaded, {"partition", "duration_ms"} | ({topic.machines_field} if topic.machines_field else set())
+    yield topic.load_failed, {"partition", "reason"}
+    yield topic.records_ignored, {"partition", "record_type", "records"}
+    yield topic.machine_failed, {*machine, "reason"}
+    yield topic.machine_recovered, machine
+
+
 def test_every_kind_and_key_of_the_table_is_told_somewhere() -> None:
-    """By a call in the sources, from a note about a group or a transaction, or by the row of a fault's target."""
+    """By a call in the sources, from a note about a group or a transaction, or by the row of a fault's target or of a
+    coordinated topic.
+    """
     told = {kind.name: set(COMMON.get(kind, ())) for kind in KINDS.values()}
     by_targets = {kind for row in TARGETS for kind in (row.hit, row.held, row.let_go) if kind is not None}
     for kind in (*groups.NOTED, *transactions.NOTED, *by_targets):
         told[kind.name] |= {*kind.keys, *kind.keys_unlogged}
+    for kind, details in (*told_of(GROUPS), *told_of(TRANSACTIONS)):
+        told[kind.name] |= details
     for kind, _, names in calls():
         told[kind.name] |= set(names)
     assert told == {kind.name: {*kind.keys, *kind.keys_unlogged} for kind in KINDS.values()}

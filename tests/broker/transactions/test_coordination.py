@@ -480,10 +480,11 @@ async def test_a_long_commit_of_offsets_goes_on_as_the_request_of_its_client(mon
         scene.create("orders")
         await scene.begin()
         await scene.add("orders", 0)
-        monkeypatch.setattr(FakeCall, "go_on", go_on)
-        monkeypatch.setattr(txn_offset_commit, "is_too_large", _poison)
-        with pytest.raises(IndexError):
-            await scene.commit_offset(7)
+        with monkeypatch.context() as patch:
+            patch.setattr(FakeCall, "go_on", go_on)
+            patch.setattr(txn_offset_commit, "is_too_large", _poison)
+            with pytest.raises(IndexError):
+                await scene.commit_offset(7)
         assert scene.log.named("transactions.failed") == []
         assert await scene.state() == ("Ongoing", 2)
 

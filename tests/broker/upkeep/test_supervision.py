@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.upkeep.rounds import PAUSE_MS_MIN, Round
+from ottla.broker.upkeep.periodic_task import PAUSE_MS_MIN, PeriodicTask
 from ottla.broker.upkeep.supervision import SupervisedTasks
 from ottla.log.job import Job
 from tests.broker.log_scene import LogScene
@@ -90,7 +90,7 @@ class TestRounds:
     def test_a_pause_is_never_shorter_than_it_has_to_be(self) -> None:
         """However short the interval is set, but for the first round."""
         scene, begun = LogScene(), []
-        Round(
+        PeriodicTask(
             scene.timer,
             scene.services.background,
             scene.events,
@@ -104,7 +104,7 @@ class TestRounds:
     def test_a_pause_without_end_is_none(self) -> None:
         """Nothing is armed."""
         scene = LogScene()
-        Round(
+        PeriodicTask(
             scene.timer,
             scene.services.background,
             scene.events,
@@ -127,7 +127,7 @@ class TestRounds:
                 while not is_over:
                     yield
 
-            Round(timer, background, scene.events, "work", work, lambda: 1_000).start()
+            PeriodicTask(timer, background, scene.events, "work", work, lambda: 1_000).start()
             await timer.advance(10_000)
             assert begun == 1
             is_over = True

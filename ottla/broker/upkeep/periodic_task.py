@@ -1,10 +1,10 @@
-"""What is done again and again: a round of work, a pause, the next round.
+"""Periodic tasks: a run of the work, a pause, the next run.
 
-A round is a job in the background, or done at once, and never begins before the one before it is over. One that fails
-is told, once, and comes again after a longer and longer pause.
+A run is a job in the background, or done at once, and never begins before the last one is over. A failed run is told,
+once, and repeated after a longer and longer pause.
 
-However short the pause is set, there is one: rounds that follow one another would leave nobody else a turn, and with
-the virtual clock an hour of them has to come to an end.
+However short the interval is set, there is a pause: without one no other task would get a turn, and an `advance` of
+the virtual clock by an hour would not come to an end.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 PAUSE_MS_MIN: Final = 100
 
 
-class Round:
-    """One kind of rounds."""
+class PeriodicTask:
+    """One task that is repeated."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Round:
         interval_ms: Callable[[], int],
         has_work: Callable[[int], bool] = lambda _in_ms: True,
     ) -> None:
-        """`work`: begins a round; its result is what is left to do in the background, if anything is.
+        """`work`: begins a run; its result is the job that is left for the background, or None.
 
         `has_work`: as for `Timer.skip_idle`.
         """
@@ -54,7 +54,7 @@ class Round:
         self._setbacks: Setbacks[str] = Setbacks(timer.now_ms)
 
     def start(self, first_ms: int | None = None) -> None:
-        """Begin the first round in `first_ms`; None: after the usual pause."""
+        """Begin the first run in `first_ms`; None: after the usual pause."""
         self._pause(self._interval_ms() if first_ms is None else first_ms)
 
     def _begin(self) -> None:
