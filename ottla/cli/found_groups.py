@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.cluster import check
-from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment
+from ottla.protocol.consumer import PROTOCOL_TYPE, read_assignment, read_subscribed_topics
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from ottla.protocol.messages.list_groups import ListGroupsRequest
@@ -90,4 +90,12 @@ def assigned_to(group: FoundGroup, member: DescribeGroupsResponse.DescribedGroup
         with suppress(DecodeError):  # the client's own format: nothing is known of it
             topics = read_assignment(member.member_assignment).assigned_partitions
             return sorted((topic.topic, partition) for topic in topics for partition in topic.partitions)
+    return []
+
+
+def subscribed_by(group: FoundGroup, member: DescribeGroupsResponse.DescribedGroupMember) -> list[str]:
+    """The topics that a member wants to read."""
+    if group.protocol_type == PROTOCOL_TYPE:
+        with suppress(DecodeError):
+            return read_subscribed_topics(member.member_metadata)
     return []

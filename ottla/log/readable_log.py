@@ -158,6 +158,10 @@ class ReadableLog:
         offset = max(offset, self.log_start_offset)
         return read_range(self._storage.segments, offset, self.log_end_offset, bytes_max, is_first=True).records
 
+    def aborted_transactions(self) -> list[AbortedTransaction]:
+        """All whose records the log may still have."""
+        return [transaction for segment in self._storage.segments for transaction in segment.aborted]
+
     def bytes_after(
         self, segment_base_offset: int, position: int, fetch_offset: int, isolation: IsolationLevel
     ) -> int | None:

@@ -38,10 +38,10 @@ class Fault(Verbs):
     """A fault: described step by step, then set."""
 
     def __init__(
-        self, inside: Looks, specification: dict[str, Any], place: str, is_set: Callable[[Fault, int], object]
+        self, inside: Looks, specification: dict[str, Any], place: str, is_set: Callable[[Fault, int | None], object]
     ) -> None:
         """`specification`: its aim. `place`: where in the test it was written. `is_set`: called with its number when it
-        is set.
+        is set, with None when it is refused.
         """
         self._inside = inside
         self._specification = specification
@@ -50,6 +50,7 @@ class Fault(Verbs):
         self._has_verb = False
         self._has_times = False
         self._set: BrokerFault | None = None
+        self._refusal: BadFault | None = None
 
     def __repr__(self) -> str:
         return f"a fault at {self._place} that is not set" if self._set is None else str(self._set)
@@ -154,7 +155,12 @@ class Fault(Verbs):
 
     def _maybe_set(self) -> Self:
         if self._has_verb and self._has_times:
-            self._set = self._inside.look(lambda broker: broker.faults.set(self._specification))
+            try:
+                self._set = self._inside.look(lambda broker: broker.faults.set(self._specification))
+            except BadFault as refusal:
+                self._refusal = refusal
+                self._tell_set(self, None)
+                raise
             self._tell_set(self, self._set.number)
         return self
 
@@ -165,6 +171,8 @@ class Fault(Verbs):
 
     def unset(self) -> str:
         """Why the fault is not set."""
+        if self._refusal is not None:
+            return f"the fault at {self._place} was refused: {self._refusal}"
         if not self._has_verb:
             return f"the fault at {self._place} does not say what happens, such as .answer(…) or .drop_request()"
         return f"the fault at {self._place} does not say how often: end it with .once(), .until_removed() or the like"
@@ -233,10 +241,12 @@ class Faults:
     def plan(self, specification: dict[str, Any], place: str) -> Fault:
         """Begin to describe a fault."""
 
-        def is_set(fault: Fault, number: int) -> None:
-            self._planned.remove(fault)
-            self._set[number] = fault
-            self.place(number, place)
+        def is_set(fault: Fault, number: int | None) -> None:
+            if fault in self._planned:
+                self._planned.remove(fault)
+            if number is not None:
+                self._set[number] = fault
+                self.place(number, place)
 
         fault = Fault(self._inside, specification, place, is_set)
         self._planned.append(fault)

@@ -68,7 +68,10 @@ class GroupLooks(GroupVerbs):
 
     @property
     def lag(self) -> Mapping[Place, int]:
-        """The lag by (topic, partition), for partitions with a committed offset."""
+        """The lag by (topic, partition), in all topics that the group has committed or subscribes to.
+
+        A partition without a committed offset counts from its log start.
+        """
         return self.look().lag
 
     def commit(self, topic: str, partition: int, offset: int) -> None:

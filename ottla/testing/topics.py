@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from ottla.control.changes import topics
 from ottla.control.state import conditions
-from ottla.control.state.topics import PartitionView, Record, TopicView, look_at_topic, records_of
+from ottla.control.state.topics import COMMITTED, Isolation, PartitionView, Record, TopicView, look_at_topic, records_of
 from ottla.testing.inside import TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -43,9 +43,12 @@ class TopicLooks:
         """The leader of each partition; -1: no leader. Raises `NoSuchTopic`."""
         return {partition.partition: partition.leader_id for partition in self.look().partitions}
 
-    def records(self, partition: int | None = None) -> list[Record]:
-        """The records of the topic, or of one partition, oldest first; none if the topic does not exist."""
-        return self._inside.look(lambda broker: records_of(broker.server.cluster, self.name, partition))
+    def records(self, partition: int | None = None, *, isolation: Isolation = COMMITTED) -> list[Record]:
+        """The records of the topic, or of one partition, oldest first; none if the topic does not exist.
+
+        isolation: as a consumer's `isolation.level`; "read_uncommitted" for records of open and aborted transactions.
+        """
+        return self._inside.look(lambda broker: records_of(broker.server.cluster, self.name, partition, isolation))
 
     def create(self, *, partitions: int | None = None, configs: Mapping[str, object] | None = None) -> Self:
         """Make it. partitions: None for num.partitions. configs: by Kafka's names. Raises `ChangeRefused`."""
@@ -99,19 +102,23 @@ class TopicLooks:
 class Topic(TopicLooks):
     """A topic of a running broker: its state, changes to it, and waits. It need not exist yet."""
 
-    def wait_for_records(self, count: int, *, timeout_s: float = TIMEOUT_S) -> list[Record]:
-        """Wait for at least this many records, and return all. Raises `NotInTime`."""
-        self._inside.wait(conditions.records_are(self.name, count), timeout_s)
-        return self.records()
+    def wait_for_records(
+        self, count: int, *, isolation: Isolation = COMMITTED, timeout_s: float = TIMEOUT_S
+    ) -> list[Record]:
+        """Wait for at least this many records, and return all; see `records`. Raises `NotInTime`."""
+        self._inside.wait(conditions.records_are(self.name, count, isolation), timeout_s)
+        return self.records(isolation=isolation)
 
 
 class AsyncTopic(TopicLooks):
     """The same, and its waits are awaited."""
 
-    async def wait_for_records(self, count: int, *, timeout_s: float = TIMEOUT_S) -> list[Record]:
+    async def wait_for_records(
+        self, count: int, *, isolation: Isolation = COMMITTED, timeout_s: float = TIMEOUT_S
+    ) -> list[Record]:
         """As `Topic.wait_for_records`."""
-        await self._inside.wait_in_loop(conditions.records_are(self.name, count), timeout_s)
-        return self.records()
+        await self._inside.wait_in_loop(conditions.records_are(self.name, count, isolation), timeout_s)
+        return self.records(isolation=isolation)
 
 
 def _bytes(value: bytes | str | None) -> bytes | None:

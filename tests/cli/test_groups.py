@@ -119,22 +119,22 @@ def test_a_group_that_is_not_there_is_one_line_and_exit_code_1(stage: Stage) -> 
 
 
 def test_lag_of_all_groups_topic_by_topic(stage: Stage) -> None:
-    """The furthest first; a partition with a reader and no committed offset is counted apart, its lag is unknown."""
+    """The furthest first; partitions without a committed offset are counted, from the log start."""
     assert [line.split() for line in stage.run("lag").splitlines()] == [
         ["GROUP", "STATE", "TOPIC", "PARTITIONS", "LAG", "WORST", "IN", "PARTITION", "UNCOMMITTED"],
-        ["billing", "Stable", "orders", "2", "3", "3", "0", "1"],
-        ["simple", "Empty", "orders", "1", "3", "3", "1", "0"],
+        ["simple", "Empty", "orders", "3", "13", "10", "0", "2"],
+        ["billing", "Stable", "orders", "3", "7", "4", "1", "2"],
     ]
     (only,) = json.loads(stage.run("lag", "simple", "--json"))
     assert only == {
         "group_id": "simple",
         "state": "Empty",
         "topic": "orders",
-        "partitions": 1,
-        "uncommitted_partitions": 0,
-        "lag": 3,
-        "worst_partition": 1,
-        "worst_lag": 3,
+        "partitions": 3,
+        "uncommitted_partitions": 2,
+        "lag": 13,
+        "worst_partition": 0,
+        "worst_lag": 10,
     }
 
 

@@ -50,6 +50,17 @@ def recorded() -> Iterator[Script[Serving]]:
         yield Script(broker)
 
 
+def test_isolation_of_records_can_be_said(script: Script[Serving]) -> None:
+    """Of what is read, and of what is waited for; another one is refused."""
+    status, told = script.ask("GET", "/records/orders?isolation=read_uncommitted")
+    assert (status, {record["transaction"] for record in told["records"]}) == (200, {None})
+    assert script.ask("GET", "/records/orders?isolation=committed")[0] == 400
+    assert script.ask("GET", "/records/orders?partition=0")[0] == 400
+    wait = {"topic": "orders", "records": 1, "isolation": "read_uncommitted"}
+    assert script.ask("POST", "/wait", json.dumps(wait).encode())[0] == 200
+    assert script.ask("POST", "/wait", json.dumps({**wait, "isolation": "committed"}).encode())[0] == 400
+
+
 def test_group_is_shown_whole(script: Script[Serving]) -> None:
     status, group = script.ask("GET", "/groups/kitchen")
     assert status == 200
@@ -57,6 +68,7 @@ def test_group_is_shown_whole(script: Script[Serving]) -> None:
     assert group["members"][0]["assignment"] == {"orders": [0]}
     assert group["members"][0]["subscription"] == ["orders"]
     assert group["committed"] == [{"topic": "orders", "partition": 0, "offset": 7, "lag": 3}]
+    assert group["uncommitted"] == []
     assert script.ask("GET", "/groups/no%20body")[1]["group_id"] == "no body"
     assert script.ask("GET", "/groups/nobody")[1]["state"] == "Dead"
 

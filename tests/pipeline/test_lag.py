@@ -79,11 +79,27 @@ def test_agrees_with_the_coordinators(bootstrap: str, pipeline: Pipeline) -> Non
     names = ("topic", "partition", "committed_offset", "log_end_offset", "lag")
     for group in groups:
         offsets = [offset for offset in said["offsets"] if offset["group_id"] == group]
-        assert sorted(tuple(offset[name] for name in names) for offset in offsets) == described(bootstrap, group)
+        committed = [offset for offset in offsets if offset["committed_offset"] is not None]
+        assert sorted(tuple(offset[name] for name in names) for offset in committed) == described(bootstrap, group)
     assert (said["groups"], said["committed_offsets"], said["lag"], said["unreadable"]) == (2, 6, 42, 0)
     assert said["offsets"][0]["lag"] == 36
     assert said["rows"] >= 7
     assert said["bytes"] > said["rows"]
+
+
+def test_partition_without_a_commit_counts_from_its_log_start(bootstrap: str, pipeline: Pipeline) -> None:
+    """The sum is that of `ottla groups lag`."""
+    make_topic(bootstrap, "lag-half", {0: 4, 1: 3})
+    commit(bootstrap, "lag-half-read", "lag-half", {0: 4})
+    said = pipeline("lag", "--json", "--bootstrap-server", bootstrap, "--group", "lag-half-read").json
+    rows = [
+        (row["partition"], row["committed_offset"], row["lag"], bool(row["committed_at_ms"])) for row in said["offsets"]
+    ]
+    assert rows == [(1, None, 3, False), (0, 4, 0, True)]
+    (asked,) = json.loads(ottla("groups", "lag", "lag-half-read", "--bootstrap-server", bootstrap, "--json").stdout)
+    assert (said["lag"], said["committed_offsets"]) == (asked["lag"], 1)
+    table = pipeline("lag", "--bootstrap-server", bootstrap, "--group", "lag-half-read").stdout.splitlines()
+    assert table[1].split() == ["lag-half-read", "lag-half", "1", "-", "3", "3", "-"]
 
 
 def test_what_is_gone_is_gone(bootstrap: str, pipeline: Pipeline, spark: SparkSession, tmp_path: Path) -> None:

@@ -194,6 +194,17 @@ def test_fault_that_never_fired_is_an_error_at_the_end() -> None:
     assert said[2:] == ["What may well not happen says may_not_fire=True."]
 
 
+def test_refused_fault_is_told_once(broker: Broker) -> None:
+    """Where it is written; the end of the test has nothing to add, and what asks it later hears the same."""
+    misspelt = broker.fault("Produse").drop_answer()
+    for _ in range(2):
+        with pytest.raises(BadFault, match="Produse"):
+            misspelt.once()
+    with pytest.raises(BadFault, match=r"was refused: .*Produse"):
+        _ = misspelt.hits
+    broker.check_faults()
+
+
 def test_what_failed_anyway_is_not_hidden() -> None:
     """The test's own error is what is raised."""
     with pytest.raises(ZeroDivisionError), Broker() as broker:  # noqa: PT012

@@ -45,12 +45,36 @@ def test_group_is_seen_as_its_member_sees_it(kafka: Broker) -> None:
         assert member.last_heartbeat_ms is not None
         assert (seen.generation_id, seen.coordinator, seen.protocol_type) == (1, 1, "consumer")
         assert kitchen.committed == {("orders", 1): 2}
-        assert kitchen.lag == {("orders", 1): 1}
+        assert kitchen.lag == {("orders", 0): 0, ("orders", 1): 1}
         assert seen.total_lag == 1
         assert seen.unassigned == ()
         with pytest.raises(dataclasses.FrozenInstanceError):
             seen.state = "Dead"  # type: ignore[misc]
     kitchen.wait_for(state="Stable", members=1)  # a static member that closes does not leave
+
+
+def test_partition_without_a_commit_counts_from_its_log_start(kafka: Broker) -> None:
+    """A group that has read only one of two partitions has not read all; the message names the other."""
+    letters = kafka.topic("letters").create(partitions=2)
+    letters.produce("a", "b", partition=0)
+    letters.produce("c", "d", "e", partition=1)
+    letters.delete_records(partition=1, before=1)
+    post = kafka.group("post")
+    post.commit("letters", 0, 2)
+    assert (post.lag, post.look().uncommitted) == ({("letters", 0): 0, ("letters", 1): 2}, (("letters", 1),))
+    with pytest.raises(
+        NotInTime, match=r"lags by 2: .*; nothing is committed for letters-1, .* log start \(earliest\)"
+    ):
+        post.wait_for(lag=0, timeout_s=0)
+    post.commit("letters", 1, 3)
+    assert post.wait_for(lag=0).uncommitted == ()
+
+
+def test_subscribed_topic_without_any_commit_has_a_lag(kafka: Broker) -> None:
+    """Members that have read nothing yet are behind by all there is."""
+    kafka.topic("parcels").create(partitions=2).produce("box", partition=1)
+    with consuming(kafka.bootstrap_servers, "depot", "parcels"):
+        assert kafka.group("depot").wait_for(state="Stable", lag=1).lag == {("parcels", 0): 0, ("parcels", 1): 1}
 
 
 def test_state_that_there_is_not_is_not_waited_for(kafka: Broker) -> None:
@@ -118,7 +142,7 @@ def test_wait_in_vain_says_what_is_true_instead() -> None:
             kitchen.wait_for(members=2, timeout_s=0)
         with pytest.raises(NotInTime, match="nothing is committed there; of all partitions none; group kitchen is"):
             kitchen.wait_for_commit("orders", 0, at_least=1, timeout_s=0)
-        with pytest.raises(NotInTime, match="it has committed nothing"):
+        with pytest.raises(NotInTime, match=r"it lags by 2: .*; nothing is committed for orders-0"):
             kitchen.wait_for(lag=0, timeout_s=0)
         with pytest.raises(NotInTime, match="in vain for 3 records in topic orders; there are 2"):
             kafka.topic("orders").wait_for_records(3, timeout_s=0)

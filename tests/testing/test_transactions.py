@@ -44,6 +44,31 @@ def test_nothing_is_made_by_looking() -> None:
         assert kafka.look(lambda broker: list(broker.server.cluster.topics)) == []
 
 
+@pytest.mark.parametrize(("commit", "state"), [(True, "committed"), (False, "aborted")])
+def test_records_of_transactions_are_seen_once_committed(
+    kafka: Broker, producer: Driver, commit: bool, state: str
+) -> None:
+    """As a consumer of committed records sees them; what they are part of is told to those who want all."""
+    topic = kafka.topic(TOPIC)
+    producer.begin()
+    producer.add()
+    producer.write(0, b"soup")
+    (record,) = topic.wait_for_records(1, isolation="read_uncommitted")
+    assert (record.transaction, topic.records()) == ("open", [])
+    with pytest.raises(NotInTime, match="there are none"):
+        topic.wait_for_records(1, timeout_s=0)
+    producer.end(commit=commit)
+    producer.succeed()
+    kafka.transaction(TRANSACTIONAL_ID).wait_for(lambda seen: not seen.partitions)
+    (record,) = topic.records(isolation="read_uncommitted")
+    assert (record.transaction, record.text) == (state, "soup")
+    assert topic.records() == ([record] if commit else [])
+    topic.produce("bread")
+    assert topic.records()[-1].transaction is None
+    with pytest.raises(ValueError, match=r"no isolation committed"):
+        topic.records(isolation="committed")  # type: ignore[arg-type]
+
+
 def test_timers_of_transactions_are_deadlines(kafka: Broker, producer: Driver) -> None:
     """By what they are of; all transactional ids in a partition share them."""
     producer.begin()

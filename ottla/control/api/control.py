@@ -95,7 +95,8 @@ class Control:
         """The answer to one request; `argument` is the body of a POST, or the query of a GET. Raises `HttpRefused`."""
         route = _ROUTES.get((method, path))
         if route is None and (route := _ROUTES.get((method, any_name(path)))) is not None:
-            argument = argument or path.rpartition("/")[2].encode()
+            name = path.rpartition("/")[2].encode()
+            argument = b"%b?%b" % (name, argument) if argument and method == "GET" else argument or name
         if route is not None:
             try:
                 return await route.answer(self, argument)

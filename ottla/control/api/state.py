@@ -22,8 +22,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import parse_qsl, unquote
 
 from ottla.control.api.body import read_object
 from ottla.control.api.http_refused import HttpRefused
@@ -34,7 +34,15 @@ from ottla.control.changes.seeds import SeedError, plant, seeded
 from ottla.control.state import conditions
 from ottla.control.state.connections import look_at_connections
 from ottla.control.state.groups import GroupView, look_at_group
-from ottla.control.state.topics import NoSuchTopic, Record, find_topic, look_at_topic, records_of
+from ottla.control.state.topics import (
+    COMMITTED,
+    NoSuchTopic,
+    Record,
+    check_isolation,
+    find_topic,
+    look_at_topic,
+    records_of,
+)
 from ottla.control.state.transactions import TransactionView, look_at_transaction, look_at_transactions
 from ottla.control.state.waiting import NotInTime
 
@@ -72,12 +80,20 @@ class StateControl:
 
     async def records(self, name: bytes) -> Answer:
         """GET /records/{topic}"""
-        topic = unquote(name.decode("latin-1"))
+        path, _, query = name.decode("latin-1").partition("?")
+        topic, asked = unquote(path), dict(parse_qsl(query, keep_blank_values=True))
+        isolation: Any = asked.pop("isolation", COMMITTED)
+        if asked:
+            raise HttpRefused(HTTPStatus.BAD_REQUEST, "isolation can be asked for, and nothing else")
+        try:
+            check_isolation(isolation)
+        except ValueError as error:
+            raise HttpRefused(HTTPStatus.BAD_REQUEST, str(error)) from None
         try:
             find_topic(self._server.cluster, topic)
         except NoSuchTopic as missing:
             raise HttpRefused(HTTPStatus.NOT_FOUND, str(missing)) from None
-        found = records_of(self._server.cluster, topic)
+        found = records_of(self._server.cluster, topic, isolation=isolation)
         return {"records": [_tell_record(record) for record in deque(found, TOLD_MAX)]}
 
     async def transactions(self, _query: bytes) -> Answer:
@@ -170,7 +186,7 @@ def read_condition(asked: Mapping[str, Any]) -> Condition[Any]:
     {"group": "kitchen", "state": "Stable", "members": 2, "generation": 3, "lag": 0}, as much of it as matters
     {"group": "kitchen", "assigned": true}
     {"group": "kitchen", "topic": "orders", "partition": 0, "at_least": 7}: so far is committed
-    {"topic": "orders", "records": 7}
+    {"topic": "orders", "records": 7, "isolation": "read_uncommitted"}, the last for records of all transactions
     {"transactional_id": "bills", "state": "Ongoing"}
     """
     match asked:
@@ -182,6 +198,8 @@ def read_condition(asked: Mapping[str, Any]) -> Condition[Any]:
             return conditions.commit_is(group, topic, index, at_least=offset)
         case {"topic": str(topic), "records": int(count), **rest} if not rest:
             return conditions.records_are(topic, count)
+        case {"topic": str(topic), "records": int(count), "isolation": str(isolation), **rest} if not rest:
+            return conditions.records_are(topic, count, cast("Any", isolation))
         case {"transactional_id": str(transactional_id), "state": str(state), **rest} if not rest:
             return conditions.transaction_is(transactional_id, state=state)
         case {"group": str(group), **rest} if all(type(rest[key]) is _GROUP_WORDS.get(key) for key in rest):
@@ -206,6 +224,9 @@ def _tell_group(view: GroupView) -> Answer:
     told["committed"] = [
         {"topic": topic, "partition": index, "offset": offset, "lag": view.lag.get((topic, index))}
         for (topic, index), offset in view.committed.items()
+    ]
+    told["uncommitted"] = [
+        {"topic": topic, "partition": index, "lag": view.lag[topic, index]} for topic, index in view.uncommitted
     ]
     told["unassigned"] = [{"topic": topic, "partition": index} for topic, index in view.unassigned]
     del told["lag"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ottla.cluster.topic_names import GROUP_TOPIC
 from ottla.control.state.groups import GroupView, look_at_group, look_at_groups
-from ottla.control.state.topics import count_records
+from ottla.control.state.topics import COMMITTED, Isolation, check_isolation, count_records
 from ottla.control.state.transactions import DEAD, TransactionView, look_at_transaction
 from ottla.coordinator.transactions.states import TransactionState
 from ottla.text.nearest import nearest
@@ -126,11 +126,13 @@ def commit_is(group_id: str, topic: str, partition: int, *, at_least: int) -> Co
     )
 
 
-def records_are(topic: str, count: int) -> Condition[int]:
-    """So many records are in the topic, or more."""
+def records_are(topic: str, count: int, isolation: Isolation = COMMITTED) -> Condition[int]:
+    """So many records are in the topic, or more. Raises `ValueError` for an isolation there is not."""
+    check_isolation(isolation)
     return Condition(
-        f"{count} {'record' if count == 1 else 'records'} in topic {topic}",
-        lambda parts: count_records(parts.cluster, topic),
+        f"{count} {'record' if count == 1 else 'records'} in topic {topic}"
+        f"{'' if isolation == COMMITTED else f' with {isolation}'}",
+        lambda parts: count_records(parts.cluster, topic, isolation),
         lambda found: found >= count,
         lambda found: f"there are {found}" if found else "there are none",
         (topic,),
@@ -184,4 +186,8 @@ def _of_group(
 
 def _lag_of(view: GroupView) -> str:
     each = ", ".join(f"{topic}-{index} by {lag}" for (topic, index), lag in view.lag.items())
-    return f"it lags by {view.total_lag}: {each}" if each else "it has committed nothing"
+    if not each:
+        return "it has committed nothing"
+    uncommitted = ", ".join(f"{topic}-{index}" for topic, index in view.uncommitted)
+    from_start = f"; nothing is committed for {uncommitted}, which counts from its log start (earliest)"
+    return f"it lags by {view.total_lag}: {each}{from_start if uncommitted else ''}"

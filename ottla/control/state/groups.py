@@ -41,7 +41,8 @@ class GroupView:
     committed: Mapping[Place, int] = field(default_factory=dict)
     """Where it goes on to read, by (topic, partition)."""
     lag: Mapping[Place, int] = field(default_factory=dict)
-    """How many offsets are behind that, by (topic, partition). Where nothing is committed there is no telling."""
+    """How many offsets are left to read, by (topic, partition): in all topics that it has committed or subscribes to.
+    Where nothing is committed, they count from the log start, as a consumer with `auto.offset.reset=earliest` reads."""
     unassigned: tuple[Place, ...] = ()
     """Partitions of topics that members want to read, and that none of them was given."""
     waits_for: WaitsFor | None = None
@@ -51,6 +52,11 @@ class GroupView:
     def total_lag(self) -> int:
         """Over all partitions."""
         return sum(self.lag.values())
+
+    @property
+    def uncommitted(self) -> tuple[Place, ...]:
+        """Partitions with a lag and no committed offset."""
+        return tuple(place for place in self.lag if place not in self.committed)
 
     @property
     def assigned(self) -> frozenset[Place]:
@@ -120,7 +126,7 @@ def _view_of(group: Group, kind: GroupKind[Any], node_id: int, cluster: Cluster)
         node_id,
         members,
         committed,
-        {place: lag for place, offset in committed.items() if (lag := _lag(cluster, place, offset)) is not None},
+        _lags(cluster, committed, members),
         tuple(_unassigned(cluster, members)),
         kind.waits_for(group),
     )
@@ -135,10 +141,11 @@ def _unassigned(cluster: Cluster, members: Sequence[MemberView]) -> Iterator[Pla
                 yield name, index
 
 
-def _lag(cluster: Cluster, place: Place, offset: int) -> int | None:
-    """None: the partition is gone."""
-    name, index = place
-    topic = cluster.topics.get(name)
-    if topic is None or index >= len(topic.partitions):
-        return None
-    return max(0, topic.partitions[index].high_watermark - offset)
+def _lags(cluster: Cluster, committed: Mapping[Place, int], members: Sequence[MemberView]) -> dict[Place, int]:
+    """Of every partition of the topics that are committed or subscribed to, where they still exist."""
+    names = {name for name, _ in committed} | {name for member in members for name in member.subscription}
+    return {
+        (name, log.index): max(0, log.high_watermark - committed.get((name, log.index), log.log_start_offset))
+        for name in sorted(names & cluster.topics.keys())
+        for log in cluster.topics[name].partitions
+    }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from ottla.cluster.uuids import uuid_text
 from ottla.protocol.primitives import Buffer
 from ottla.protocol.record_reading import RecordHeaders, read_records
 from ottla.protocol.records import BatchHeader, batch_spans, read_header
+from ottla.text.nearest import nearest
 
 if TYPE_CHECKING:
     from ottla.cluster.cluster import Cluster
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 #: How much of a log is read at once; more if a batch is larger.
 _READ_BYTES = 1024 * 1024
+
+#: What a consumer with this `isolation.level` reads: up to the last stable offset without aborted records, or all.
+Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
+COMMITTED: Final = "read_committed"
 
 
 class NoSuchTopic(LookupError):
@@ -62,6 +67,8 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: RecordHeaders = ()
+    transaction: str | None = None
+    """How the transaction it was written in stands: "open", "committed" or "aborted"; None: in none."""
 
     @property
     def text(self) -> str | None:
@@ -112,46 +119,71 @@ def look_at_topic(cluster: Cluster, name: str) -> TopicView:
     )
 
 
-def records_of(cluster: Cluster, name: str, partition: int | None = None) -> list[Record]:
-    """All records of a topic, or of one partition, oldest first; those the broker wrote to end transactions left out.
+def check_isolation(isolation: str) -> None:
+    """Raises `ValueError` if there is no such isolation level."""
+    if isolation not in get_args(Isolation):
+        raise ValueError(f"there is no isolation {isolation}; {nearest(isolation, get_args(Isolation))}")
 
-    None of a topic that is not there. Raises `NoSuchTopic` for such a partition.
+
+def records_of(
+    cluster: Cluster, name: str, partition: int | None = None, isolation: Isolation = COMMITTED
+) -> list[Record]:
+    """The records of a topic, or of one partition, that consumers see, oldest first; markers of transactions left out.
+
+    None of a topic that is not there. Raises `NoSuchTopic` for such a partition, `ValueError` for such an isolation.
     """
+    check_isolation(isolation)
     if name not in cluster.topics:
         return []
     logs = cluster.topics[name].partitions if partition is None else [find_log(cluster, name, partition)]
     return [
-        Record(name, log.index, record.offset, record.timestamp, record.key, record.value, record.headers)
+        Record(name, log.index, record.offset, record.timestamp, record.key, record.value, record.headers, state)
         for log in logs
-        for header, batch in _batches(log)
+        for header, batch, state in _batches(log, isolation)
         for record in read_records(batch, header)
         if log.log_start_offset <= record.offset < log.high_watermark
     ]
 
 
-def count_records(cluster: Cluster, name: str) -> int:
+def count_records(cluster: Cluster, name: str, isolation: Isolation = COMMITTED) -> int:
     """How many that would be, from the heads of the batches alone, where none begins before its log."""
     topic = cluster.topics.get(name)
-    return sum(map(_count, topic.partitions)) if topic is not None else 0
+    return sum(_count(log, isolation) for log in topic.partitions) if topic is not None else 0
 
 
-def _count(log: Partition) -> int:
+def _count(log: Partition, isolation: Isolation) -> int:
     count = 0
-    for header, _batch in _batches(log):
+    for header, _batch, _state in _batches(log, isolation):
         cut = max(0, log.log_start_offset - header.base_offset)
         count += max(0, header.records_count - cut)
     return count
 
 
-def _batches(log: Partition) -> Iterator[tuple[BatchHeader, Buffer]]:
-    """What clients wrote and readers may see."""
+def _batches(log: Partition, isolation: Isolation) -> Iterator[tuple[BatchHeader, Buffer, str | None]]:
+    """What clients wrote and readers may see, and how its transaction stands."""
+    is_committed = isolation == COMMITTED
+    end = log.last_stable_offset if is_committed else log.high_watermark
+    open_since = {entry.producer_id: entry.transaction_first_offset for entry in log.producers}
+    aborted: dict[int, list[tuple[int, int]]] = {}
+    for transaction in log.aborted_transactions():
+        aborted.setdefault(transaction.producer_id, []).append((transaction.first_offset, transaction.last_offset))
+
+    def state_of(header: BatchHeader) -> str | None:
+        if not header.is_transactional:
+            return None
+        since = open_since.get(header.producer_id)
+        if since is not None and header.base_offset >= since:
+            return "open"
+        ranges = aborted.get(header.producer_id, ())
+        return "aborted" if any(first <= header.base_offset <= last for first, last in ranges) else "committed"
+
     offset = log.log_start_offset
-    while offset < log.high_watermark and (data := log.read_to_end(offset, _READ_BYTES)):
+    while offset < end and (data := log.read_to_end(offset, _READ_BYTES)):
         for position, size_bytes, _magic in batch_spans(data):
             batch = memoryview(data)[position : position + size_bytes]
             header = read_header(batch)
-            if header.base_offset >= log.high_watermark:
+            if header.base_offset >= end:
                 return
-            if not header.is_control:
-                yield header, batch
+            if not header.is_control and not ((state := state_of(header)) == "aborted" and is_committed):
+                yield header, batch, state
             offset = header.base_offset + header.last_offset_delta + 1

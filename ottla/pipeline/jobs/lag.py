@@ -31,7 +31,7 @@ TOP_DEFAULT: Final = 20
 class LagPlan:
     cluster: KafkaCluster
     offsets_log: dict[Partition, Span]
-    ends: dict[Partition, int]
+    logs: dict[Partition, Span]
     groups: list[str]
     """Empty: all."""
     top: int
@@ -62,8 +62,8 @@ def check(options: argparse.Namespace) -> LagPlan:
     #: A fresh broker has none before the first group comes.
     offsets_log = kafka.spans(kafka.partitions([OFFSETS_TOPIC]) if OFFSETS_TOPIC in kafka.topics else [])
     led = [partition for partition in kafka.partitions(kafka.topics) if partition not in kafka.leaderless]
-    ends = {partition: span.end for partition, span in kafka.spans(led, read_committed=False).items()}
-    return LagPlan(kafka, offsets_log, ends, options.group, options.top, options.output and uri(options.output))
+    logs = kafka.spans(led, read_committed=False)
+    return LagPlan(kafka, offsets_log, logs, options.group, options.top, options.output and uri(options.output))
 
 
 def run(spark: SparkSession, plan: LagPlan, progress: Progress) -> JobOutcome:
@@ -85,11 +85,14 @@ def run(spark: SparkSession, plan: LagPlan, progress: Progress) -> JobOutcome:
     commits = offset_commits(records).observe(commits_seen, F.count_if(~F.col("is_readable")).alias("unreadable"))
     if plan.groups:
         commits = commits.where(F.col("group").isin(plan.groups))
-    lags = lag(newest_commits(commits), _ends(records.sparkSession, plan)).persist()
+    lags = lag(newest_commits(commits), _logs(records.sparkSession, plan)).persist()
     if plan.output is not None:
         lags.write.parquet(plan.output)
     total = lags.agg(
-        F.count("*").alias("offsets"), F.count_distinct("group").alias("groups"), F.sum("lag").alias("lag")
+        F.count("*").alias("rows"),
+        F.count("committed_offset").alias("offsets"),
+        F.count_distinct("group").alias("groups"),
+        F.sum("lag").alias("lag"),
     ).head()
     assert total is not None, "an aggregate has a row"
     furthest = lags.orderBy(F.desc_nulls_last("lag"), "group", "topic", "partition").limit(plan.top)
@@ -111,13 +114,13 @@ def run(spark: SparkSession, plan: LagPlan, progress: Progress) -> JobOutcome:
         "offsets": items,
     }
     return JobOutcome(
-        seen.get["records"], len(pieces), seen.get["bytes"] or 0, found, show=lambda: _show(items, total["offsets"])
+        seen.get["records"], len(pieces), seen.get["bytes"] or 0, found, show=lambda: _show(items, total["rows"])
     )
 
 
-def _ends(spark: SparkSession, plan: LagPlan) -> DataFrame:
-    rows = [(topic, partition, end) for (topic, partition), end in plan.ends.items()]
-    return spark.createDataFrame(rows, "topic string, partition int, log_end_offset bigint")
+def _logs(spark: SparkSession, plan: LagPlan) -> DataFrame:
+    rows = [(topic, partition, span.start, span.end) for (topic, partition), span in plan.logs.items()]
+    return spark.createDataFrame(rows, "topic string, partition int, log_start_offset bigint, log_end_offset bigint")
 
 
 def _item(row: Item) -> Item:
@@ -125,7 +128,9 @@ def _item(row: Item) -> Item:
     return {"group_id": row.pop("group"), **row}
 
 
-def _committed_at(item: Item) -> str:
+def _committed_at(item: Item) -> str | None:
+    if item["committed_at_ms"] is None:
+        return None
     at = datetime.fromtimestamp(item["committed_at_ms"] / 1000, UTC)
     return at.replace(tzinfo=None).isoformat(" ", "milliseconds")
 
@@ -141,19 +146,20 @@ _COLUMNS: Final[Columns] = {
 }
 
 
-def _show(items: list[Item], all_offsets: int) -> None:
+def _show(items: list[Item], all_rows: int) -> None:
     if items:
         print_table(items, _COLUMNS)
-    if len(items) < all_offsets:
-        print_line(f"({all_offsets - len(items):,} more; --top shows more of them, --output writes them all)")
-    if items or all_offsets:
+    if len(items) < all_rows:
+        print_line(f"({all_rows - len(items):,} more; --top shows more of them, --output writes them all)")
+    if items or all_rows:
         print_line()
 
 
 JOB: Final[Job[Any]] = Job(
     name="lag",
     summary="the lag of all consumer groups, from __consumer_offsets",
-    description="Show the lag of every consumer group in every partition with a commit, and the time of the commit. "
+    description="Show the lag of every consumer group in every partition of the topics it has committed, and "
+    "the time of the commit. Where nothing is committed, COMMITTED is '-' and LAG counts from the log start. "
     "For a deleted topic, END and LAG are '-'.\nThe closing line counts what was read from __consumer_offsets: "
     "records, partitions, bytes of keys and values.",
     example="lag --bootstrap-server 127.0.0.1:9092 --top 10 --output lag.parquet",
